@@ -1,8 +1,8 @@
 //! What a tool gets besides its arguments.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use notebook::{CellId, Edit, Notebook, one_line};
@@ -47,6 +47,8 @@ pub struct Context<'a> {
     pub called: Called<'a>,
     /// What the call may do.
     pub consent: Consent<'a>,
+    /// The notebook that the call is about, once that is known.
+    pub opened: OnceLock<Arc<OpenNotebook>>,
 }
 
 /// What the agent called.
@@ -78,6 +80,11 @@ pub struct NextCalls {
 }
 
 impl NextCalls {
+    /// The argument that names the notebook, after a comma, if the call has named it.
+    pub(crate) fn notebook(&self) -> &str {
+        &self.notebook
+    }
+
     /// Shows a cell, with other arguments: `, offset=20`.
     pub fn read_cell(&self, id: &CellId, others: &str) -> String {
         format!("read_cell(cell_id=\"{}\"{others}{})", one_line(id), self.notebook)
@@ -139,6 +146,11 @@ impl Context<'_> {
         preview(self.called.tool, self.called.given.clone(), self.session).await
     }
 
+    /// The reply ends with what is stale in this notebook, if the call changes anything.
+    pub fn is_about(&self, opened: &Arc<OpenNotebook>) {
+        let _ = self.opened.set(opened.clone());
+    }
+
     /// The notebook that the arguments name.
     pub async fn notebook(&self, argument: &NotebookArgument) -> Result<Arc<OpenNotebook>, Error> {
         let opened = self.session.notebook(argument.notebook_name.as_deref()).await?;
@@ -146,6 +158,7 @@ impl Context<'_> {
         if self.consent.may(&[Group::Run], Permission::Execute) {
             self.session.take_running_kernel(&opened).await;
         }
+        self.is_about(&opened);
         Ok(opened)
     }
 

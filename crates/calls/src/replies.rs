@@ -9,6 +9,7 @@ pub mod leftovers;
 pub mod missing_package;
 pub mod run_report;
 pub mod seen_outputs;
+pub(crate) mod stale_now;
 pub mod whole_lines;
 
 /// Universal time, to the second.

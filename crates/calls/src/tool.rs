@@ -15,7 +15,7 @@ use crate::call_order::Ordering;
 use crate::context::Context;
 use crate::permissions::{Group, Permission, Policy};
 use crate::preview::Asked;
-use crate::replies::leftovers;
+use crate::replies::{leftovers, stale_now};
 
 /// What the warning takes that changes are not recorded, in characters; the system's reason is most of it.
 const WARNING_ROOM: usize = 400;
@@ -251,6 +251,12 @@ impl Tool {
             && let Some(report) = leftovers::described(&left, |id| answer.mentions(id))
         {
             answer.begin_with(&report);
+        }
+        if !self.only_reads()
+            && given.flag("preview")? != Some(true)
+            && let Some(line) = stale_now::line(context).await
+        {
+            answer.end_with(&line);
         }
         // A full reply leaves them to the next one.
         if answer.has_room(WARNING_ROOM) {

@@ -1,8 +1,8 @@
 //! One `tools/call`: from what `rmcp` received to the answer that the agent reads.
 
 use std::future::{pending, ready};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::request::Parts;
@@ -233,6 +233,7 @@ pub(crate) async fn answer_of(
             person: person.through_agent(),
             called: Called::read(tool, &name, &params)?,
             consent,
+            opened: OnceLock::new(),
         };
         tool.call(&context).await
     };

@@ -59,6 +59,9 @@ pub struct KernelRun {
     /// It was stopped, as another run would not be.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_interrupted: bool,
+    /// The kernel died while it ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kernel_died: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_count: Option<u64>,
     /// The names that it has assigned, if the kernel has said so.

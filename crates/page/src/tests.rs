@@ -180,7 +180,7 @@ fn bars(text: &str) -> Vec<(String, String)> {
     let (asking, libraries) = (run(text, asks(text, true)), Libraries::default());
     let viewed = Viewed {
         notebook: &notebook,
-        states: vec![Some(StaleJudgement { state: StaleState::Edited, evidence: text.to_owned() }), None],
+        states: vec![Some(StaleJudgement::new(StaleState::Edited, text)), None],
         marks: &HashMap::from([(ids[0].clone(), mark)]),
         runs: HashMap::from([(&ids[0], &asking)]),
         trust: Trust::default(),

@@ -96,6 +96,8 @@ pub struct Run {
     // A fresh run fails in the same place, but it is not stopped in the same place.
     /// Whether it was stopped before its end, which another run would not be.
     pub is_interrupted: bool,
+    /// Whether its kernel died while it ran.
+    pub kernel_died: bool,
     /// Whether a run of the cell in this instance has not failed, with any source.
     pub has_succeeded: bool,
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
@@ -170,6 +172,8 @@ pub enum StaleState {
     NeverRun,
     OutputsFromElsewhere,
     Edited,
+    /// Its last run was stopped before its end.
+    Interrupted,
     OtherKernel,
     UndefinedName,
     OutOfOrder,
@@ -190,6 +194,7 @@ impl StaleState {
             Self::NeverRun => "never run",
             Self::OutputsFromElsewhere => "outputs from elsewhere",
             Self::Edited => "edited",
+            Self::Interrupted => "interrupted",
             Self::OtherKernel => "other kernel",
             Self::UndefinedName => "undefined name",
             Self::OutOfOrder => "out of order",
@@ -214,15 +219,26 @@ pub struct CellState {
     pub state: StaleState,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
+    /// What a run of the cell does not help against.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// What keeps a run from bringing a cell up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its last run was interrupted, or its kernel died: whether it runs again is for somebody to decide.
+    Stopped,
+    /// Python keeps a module that was edited.
+    LoadedModule,
 }
 
 impl CellState {
     /// A run of the cell as it is has not ended: what is known of its last outputs no longer matters.
     pub fn runs(&mut self, evidence: String) {
-        (self.state, self.evidence) = (StaleState::Running, evidence);
+        *self = Self::new(StaleState::Running, evidence);
     }
 
-    pub(crate) fn new(state: StaleState, evidence: impl Into<String>) -> Self {
-        Self { state, evidence: evidence.into() }
+    pub fn new(state: StaleState, evidence: impl Into<String>) -> Self {
+        Self { state, evidence: evidence.into(), obstacle: None }
     }
 }

@@ -41,6 +41,8 @@ pub struct Ended {
     pub has_failed: bool,
     /// See [`Run::is_interrupted`].
     pub is_interrupted: bool,
+    /// See [`Run::kernel_died`].
+    pub kernel_died: bool,
     /// See [`Run::assigned`].
     pub assigned: Option<BTreeSet<Name>>,
     /// See [`Run::drew`].
@@ -66,16 +68,32 @@ impl History {
         let last = self.runs.iter().position(is_last).map(|index| self.runs.remove(index));
         let here = last.as_ref().filter(|run| run.instance == ended.instance);
         let first = here.map_or(order, |run| run.first);
-        let same = here.filter(|run| run.source == ended.source);
+        // With other modules or another random state they are two runs, because what they have made differs.
+        let is_same = |run: &Run| {
+            (run.source, &run.loaded, &run.random_states)
+                == (ended.source, &ended.loaded, &ended.random_states)
+        };
+        let same = here.filter(|run| is_same(run));
         let mut earlier = same.map(|run| run.earlier.clone()).unwrap_or_default();
         earlier.extend(same.map(|run| run.order));
         earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
         let has_succeeded = !ended.has_failed || here.is_some_and(|run| run.has_succeeded);
         // The names that another source defined are still in the kernel.
-        if let Some(last) = last.filter(|run| run.source != ended.source) {
+        if let Some(last) = last.filter(|run| !is_same(run)) {
             self.runs.push(Run { is_superseded: true, ..last });
         }
-        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, drew, .. } = ended;
+        let Ended {
+            cell,
+            source,
+            names,
+            instance,
+            ended_at,
+            has_failed,
+            is_interrupted,
+            kernel_died,
+            drew,
+            ..
+        } = ended;
         let Ended { random_states, loaded, outputs, execution_count, .. } = ended;
         self.changed_files = ended.changed_files.unwrap_or_else(|| std::mem::take(&mut self.changed_files));
         self.runs.push(Run {
@@ -90,6 +108,7 @@ impl History {
             ended_at,
             has_failed,
             is_interrupted,
+            kernel_died,
             has_succeeded,
             assigned: ended.assigned.map(Arc::new),
             drew,
@@ -139,6 +158,7 @@ impl Ended {
             ended_at: SystemTime::UNIX_EPOCH,
             has_failed: false,
             is_interrupted: false,
+            kernel_died: false,
             assigned: None,
             drew: BTreeSet::new(),
             random_states: BTreeMap::new(),

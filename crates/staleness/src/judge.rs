@@ -1,6 +1,6 @@
 //! What the rules say of the cells of a notebook, and what of it is kept.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Name, Names, Undefined};
@@ -11,15 +11,7 @@ use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::facts::is_python;
 use crate::shown::depends_on;
-use crate::{CellState, Clock, Facts, RandomUses, Run, StaleState, add_random, plan, states};
-
-/// What is known of a cell's outputs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
-    pub state: StaleState,
-    /// Why, in one line. Empty for a cell that is up to date.
-    pub evidence: String,
-}
+use crate::{CellState, Clock, Facts, Plan, RandomUses, Run, add_random, plan, states};
 
 /// All that the states of a notebook's cells depend on.
 pub struct Basis {
@@ -47,27 +39,31 @@ impl Basis {
 pub struct Judged {
     basis: Basis,
     /// For each cell, its state if it is a code cell. `None` if no run is known: then it follows from the cell alone.
-    states: Option<Vec<Option<Judgement>>>,
-    /// The indices of the cells that have run as they are, without an error, in the present kernel.
-    ran_well: HashSet<usize>,
+    states: Option<Vec<Option<CellState>>>,
+    /// The cells of which a run is known, by their indices, and whether they have run as they are, without an error, in the present
+    /// kernel.
+    ran: HashMap<usize, bool>,
     undefined: Arc<[Undefined]>,
 }
 
 impl Judged {
     /// The state of the cell at this index.
-    pub fn state(&self, index: usize, cell: &Cell) -> Option<Judgement> {
+    pub fn state(&self, index: usize, cell: &Cell) -> Option<CellState> {
         if let Some(states) = &self.states {
             return states.get(index).cloned().flatten();
         }
         let (instance, clock): (_, Clock<'_>) = (self.basis.instance, &|_| String::new());
         let facts = [crate::Cell::of(index, cell, &cell.source(), &self.basis.language)];
-        states(Facts { cells: &facts, runs: &[], instance, modules: &self.basis.modules, clock })
-            .pop()
-            .map(shown)
+        states(Facts { cells: &facts, runs: &[], instance, modules: &self.basis.modules, clock }).pop()
     }
 
     pub fn has_run_well(&self, index: usize) -> bool {
-        self.ran_well.contains(&index)
+        self.ran.get(&index) == Some(&true)
+    }
+
+    /// Whether a run of the cell is known.
+    pub fn has_run(&self, index: usize) -> bool {
+        self.ran.contains_key(&index)
     }
 
     pub fn has_runs(&self) -> bool {
@@ -92,7 +88,7 @@ pub struct NotebookFacts {
 
 impl NotebookFacts {
     /// See [`plan`].
-    pub fn plan(&self, wanted: &[usize], all: bool) -> Vec<usize> {
+    pub fn plan(&self, wanted: &[usize], all: bool) -> Plan {
         let clock: Clock<'_> = &|_| String::new();
         let Self { cells, runs, instance, modules, .. } = self;
         let facts = Facts { cells, runs, instance: *instance, modules, clock };
@@ -124,16 +120,16 @@ impl Judge {
         let undefined = self.undefined(&basis.notebook, &basis.language);
         let runs = if basis.version == 0 { (Vec::new(), Codes::new()) } else { runs() };
         let known = (!runs.0.is_empty()).then(|| self.facts(&basis, runs, clock));
-        let ran_well = known.as_ref().map(|known| ran_well(known, basis.instance)).unwrap_or_default();
+        let ran = known.as_ref().map(|known| ran(known, basis.instance)).unwrap_or_default();
         let count = basis.notebook.cells().len();
         let states = known.map(|known| {
             let mut all = vec![None; count];
             for (cell, state) in known.cells.iter().zip(known.states) {
-                all[cell.index] = Some(shown(state));
+                all[cell.index] = Some(state);
             }
             all
         });
-        let judged = Arc::new(Judged { basis, states, ran_well, undefined });
+        let judged = Arc::new(Judged { basis, states, ran, undefined });
         self.last = Some(judged.clone());
         judged
     }
@@ -197,16 +193,14 @@ impl Judge {
     }
 }
 
-fn shown(state: CellState) -> Judgement {
-    Judgement { state: state.state, evidence: state.evidence }
-}
-
-fn ran_well(known: &NotebookFacts, instance: Option<u64>) -> HashSet<usize> {
-    let is_well = |run: &&Run| !run.has_failed && instance == Some(run.instance);
-    let ran = known.runs.iter().filter(is_well).filter_map(|run| Some((run.cell.as_ref()?, run.source)));
-    let ran: HashSet<(&CellId, u64)> = ran.collect();
-    let cells = known.cells.iter().filter(|cell| ran.contains(&(&cell.id, cell.source)));
-    cells.map(|cell| cell.index).collect()
+fn ran(known: &NotebookFacts, instance: Option<u64>) -> HashMap<usize, bool> {
+    let runs = known.runs.iter().filter(|run| !run.is_superseded);
+    let last: HashMap<&CellId, &Run> = runs.filter_map(|run| Some((run.cell.as_ref()?, run))).collect();
+    let is_well = |cell: &crate::Cell, run: &Run| {
+        !run.has_failed && instance == Some(run.instance) && run.source == cell.source
+    };
+    let cells = known.cells.iter().filter_map(|cell| Some((cell, last.get(&cell.id)?)));
+    cells.map(|(cell, run)| (cell.index, is_well(cell, run))).collect()
 }
 
 #[cfg(test)]

@@ -3,23 +3,26 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use names::{Name, Names, Unknown};
+use names::{Names, Unknown, attribute};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Run};
 use crate::replay::Env;
 use crate::value::hash;
 
+/// Stands for a content that is like no other.
+const UNKNOWN: u64 = 1;
+
 /// For each module, the digest of the content that is loaded.
-pub(crate) type Loaded<'a> = BTreeMap<&'a str, &'a str>;
+pub(crate) type Loaded<'a> = BTreeMap<&'a str, u64>;
 
 /// Those that a fresh kernel loads, if the last one has loaded these.
 pub(crate) fn fresh<'a>(facts: Facts<'a>, kernel: &Loaded<'a>) -> Loaded<'a> {
-    let now = |name: &str| facts.modules.get(name).map(|module| module.digest.as_str());
-    kernel.iter().map(|(name, digest)| (*name, now(name).unwrap_or(digest))).collect()
+    kernel.iter().map(|(name, digest)| (*name, *facts.modules.get(*name).unwrap_or(digest))).collect()
 }
 
-pub(crate) fn loaded(modules: &BTreeMap<Name, String>) -> Loaded<'_> {
-    modules.iter().map(|(name, digest)| (name.as_str(), digest.as_str())).collect()
+/// Adds the modules that a run has loaded. What the file of one had then may not be known.
+pub(crate) fn add<'a>(loaded: &mut Loaded<'a>, run: &'a Run) {
+    loaded.extend(run.loaded.iter().map(|(name, module)| (name.as_str(), module.content.unwrap_or(UNKNOWN))));
 }
 
 /// What the names that a cell imports are imported from.
@@ -31,12 +34,17 @@ pub(crate) fn imported(names: &Names) -> impl Iterator<Item = &str> {
     names.imports.values().map(String::as_str).chain(all)
 }
 
+/// Whether a cell calls `importlib.reload` or `reload`.
+pub(crate) fn reloads(names: &Names) -> bool {
+    names.effects.reads.contains("reload") || names.attributes.contains(&attribute("reload"))
+}
+
 /// The modules that something imported is, or is from: `pkg.part` and `pkg.part.more` of `pkg.part`, `pkg.part` of its function
 /// `pkg.part.f`.
 pub(crate) fn modules_of<'l, 'a>(
     path: &'l str,
     loaded: &'l Loaded<'a>,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
+) -> impl Iterator<Item = (&'a str, u64)> {
     let path =
         if is_module(path, loaded) { path } else { path.rsplit_once('.').map_or("", |(parent, _)| parent) };
     let is_part = move |name: &str| {

@@ -1,10 +1,18 @@
 //! Which cells to run, so that stale ones are up to date.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::{CellState, Facts, StaleState};
 use crate::replay::{Env, Replay, Trace};
 use crate::value::{Caller, Difference, Kind, NOBODY, Own, Value};
+
+/// The cells to run, by their positions in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub cells: Vec<usize>,
+    /// Stale cells that do not run, each with the one above that keeps it from running, if it is not the cell itself.
+    pub left_out: Vec<(usize, Option<usize>)>,
+}
 
 /// The positions of the cells to run, in order: of the `wanted` ones those that are stale, with the cells above that they
 /// need. With `all`, also the cells that would be stale afterwards, because one of these changes their input.
@@ -12,20 +20,25 @@ use crate::value::{Caller, Difference, Kind, NOBODY, Own, Value};
 /// The planned cells are run on the values that the kernel has, as far as names tell. A cell that would not get what it gets in a run of the
 /// whole notebook needs the cells that write it there. A cell that runs now, or waits for its turn, runs again only if it uses what one of
 /// the planned cells makes again.
-pub fn plan(facts: Facts<'_>, states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
-    let mut planned: BTreeSet<usize> =
+///
+/// Left out are cells that a run would not bring up to date, and those that need them.
+pub fn plan(facts: Facts<'_>, states: &[CellState], wanted: &[usize], all: bool) -> Plan {
+    let stale: Vec<usize> =
         wanted.iter().copied().filter(|position| states[*position].state.is_stale()).collect();
-    if planned.is_empty() {
-        return Vec::new();
+    if stale.is_empty() {
+        return Plan::default();
     }
     let replay = Replay::new(facts);
+    let mut left_out = BTreeMap::new();
     loop {
-        let more = replay.missing(&planned, states, all);
-        let known = planned.len();
-        planned.extend(more);
-        // It ends because the plan only grows.
-        if planned.len() == known {
-            return replay.without_running(&planned, states);
+        let wanted = stale.iter().copied().filter(|position| !left_out.contains_key(position)).collect();
+        let planned = replay.with_needed(wanted, states, all);
+        let known = left_out.len();
+        replay.add_obstructed(planned.iter().chain(&stale), states, &mut left_out);
+        // It ends because more cells are left out each time.
+        if left_out.len() == known {
+            let cells = replay.without_running(&planned, states);
+            return Plan { cells, left_out: left_out.into_iter().collect() };
         }
     }
 }
@@ -161,6 +174,40 @@ impl<'a> Replay<'a> {
             }
             let inputs = self.fresh[position].got.iter().flatten();
             inputs.for_each(|input| self.add_makers(class, input, env, more));
+        }
+    }
+
+    /// These cells, with those that they need, and with `all` those that would be stale afterwards.
+    fn with_needed(&self, mut planned: BTreeSet<usize>, states: &[CellState], all: bool) -> BTreeSet<usize> {
+        loop {
+            let more = self.missing(&planned, states, all);
+            let known = planned.len();
+            planned.extend(more);
+            // It ends because the plan only grows.
+            if planned.len() == known {
+                return planned;
+            }
+        }
+    }
+
+    /// Adds those of these cells that a run would not bring up to date, and those that need one of them.
+    fn add_obstructed<'p>(
+        &self,
+        cells: impl Iterator<Item = &'p usize>,
+        states: &[CellState],
+        left_out: &mut BTreeMap<usize, Option<usize>>,
+    ) {
+        for position in cells.copied().collect::<BTreeSet<_>>() {
+            let inputs = self.fresh[position].got.iter().flatten();
+            let mut writers =
+                inputs.flat_map(|value| value.writers.iter()).filter_map(|it| it.caller.position());
+            if states[position].obstacle.is_some() {
+                left_out.entry(position).or_insert(None);
+            } else if let Some(writer) =
+                writers.find(|writer| *writer < position && left_out.contains_key(writer))
+            {
+                left_out.entry(position).or_insert(Some(writer));
+            }
         }
     }
 

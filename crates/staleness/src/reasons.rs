@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use names::{Names, is_configuration, is_file, is_history, is_predefined, is_shared};
 
 use crate::effective::Write;
-use crate::facts::{CellState, Run, StaleState};
+use crate::facts::{CellState, Obstacle, Run, StaleState};
 use crate::modules::modules_of;
 use crate::replay::{Replay, is_cut};
 use crate::rules::{Finding, Used, finding};
@@ -42,17 +42,18 @@ impl<'a> Replay<'a> {
 
     /// It was imported from a file that has another content now, or had another one then.
     pub(crate) fn edited_module(&self, used: &str, through: Option<&str>, path: &str) -> Option<Finding> {
-        let is_other = |(name, digest): &(&str, &str)| self.fresh_modules.get(name) != Some(digest);
+        let is_other = |(name, digest): &(&str, u64)| self.fresh_modules.get(name) != Some(digest);
         let edited = modules_of(path, &self.loaded).find(is_other);
         let (name, _) = edited.or_else(|| modules_of(path, &self.loaded).next())?;
-        let file = &self.facts.modules.get(name)?.file;
+        let file = self.facts.runs.iter().rev().find_map(|run| Some(&run.loaded.get(name)?.file))?;
         let clause = match edited {
             Some(_) => format!(
                 "{file} was edited after Python had loaded it; a restart or importlib.reload({name}) loads it again"
             ),
             None => format!("{file} was loaded again since"),
         };
-        Some(finding(StaleState::InputChanged, used, through, &clause))
+        let obstacle = edited.filter(|_| !self.reloads).map(|_| Obstacle::LoadedModule);
+        Some(Finding { obstacle, ..finding(StaleState::InputChanged, used, through, &clause) })
     }
 
     /// A branch was not taken again, and the name has the value of an earlier run: a fresh one may fail, or use the one above.

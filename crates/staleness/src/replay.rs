@@ -51,6 +51,8 @@ pub(crate) struct Replay<'a> {
     /// The modules that the kernel has loaded, and those that a fresh one loads.
     pub(crate) loaded: Loaded<'a>,
     pub(crate) fresh_modules: Loaded<'a>,
+    /// Whether a cell loads modules again.
+    pub(crate) reloads: bool,
     /// The values in the kernel, and at the end of a run of the whole notebook.
     pub(crate) kernel: Env<'a>,
     pub(crate) end: Env<'a>,
@@ -73,8 +75,8 @@ struct Execution<'x, 'a> {
     identity: u64,
     /// Stands for what is another value each time.
     token: u64,
-    /// Whether the kernel has done it, and no run of it has succeeded.
-    has_always_failed: bool,
+    /// The run that the kernel has done, or an earlier one that was like it.
+    past: Option<&'x Run>,
     /// The end of the run, if it is known.
     ended: Option<&'x Run>,
     /// The names that have other values than in the run that is known.
@@ -119,6 +121,7 @@ impl<'a> Replay<'a> {
             last: vec![None; facts.cells.len()],
             fresh: Vec::new(),
             loaded: Loaded::new(),
+            reloads: facts.cells.iter().any(|cell| modules::reloads(&cell.names)),
             fresh_modules: Loaded::new(),
             kernel: Env::default(),
             end: Env::default(),
@@ -155,8 +158,7 @@ impl<'a> Replay<'a> {
                 Some(position) => Rc::clone(&self.now[position]),
                 None => Rc::new(sources.of_run(run, position)),
             };
-            let is_last = position.is_some_and(|position| self.runs[position] == Some(index));
-            let caller = same.filter(|_| is_last).map_or(Caller::Past(index), Caller::Cell);
+            let caller = same.map_or(Caller::Past(index), Caller::Cell);
             all.extend(run.orders().map(|order| (order, Some(index), caller, did.clone())));
         }
         all.extend(self.elsewhere());
@@ -191,12 +193,9 @@ impl<'a> Replay<'a> {
                 &mut env
             };
             let position = caller.position().unwrap_or_default();
-            if let Some(run) = run.filter(|run| !run.modules.is_empty()) {
-                let now = modules::loaded(&run.modules);
-                if now != loaded {
-                    modules::load(env, &now);
-                    loaded = now;
-                }
+            if let Some(run) = run.filter(|run| !run.loaded.is_empty()) {
+                modules::add(&mut loaded, run);
+                modules::load(env, &loaded);
             }
             let execution = Execution {
                 loaded: &loaded,
@@ -208,7 +207,7 @@ impl<'a> Replay<'a> {
                 identity: order,
                 token: if run.is_some() { order } else { self.elsewhere_token(position) },
                 // Only of the last one is the end known.
-                has_always_failed: run.is_some_and(|run| !run.has_succeeded),
+                past: run,
                 ended: run.filter(|run| order == run.order),
                 differing: &BTreeSet::new(),
                 cut: None,
@@ -294,7 +293,7 @@ impl<'a> Replay<'a> {
             order: present.map_or(0, |(_, run)| run.order),
             identity: if is_again { token } else { present.map_or(0, |(_, run)| run.order) },
             token,
-            has_always_failed: false,
+            past: None,
             ended: None,
             differing: &differing,
             cut: same.map(|(_, run)| run).filter(|run| is_cut(run)),
@@ -478,7 +477,7 @@ fn change<'a>(
     };
     let may_have_failed = match it.ended {
         Some(run) => run.has_failed,
-        None => it.has_always_failed,
+        None => it.past.is_some_and(|run| !run.has_succeeded),
     };
     if may_have_failed && flow.inputs.iter().any(|input| is_missing(input)) {
         return Change::Nothing;
@@ -507,6 +506,9 @@ fn change<'a>(
         Some(path) if is_module(path, it.loaded) => hash(&(Some(path.as_str()), content)),
         _ => hash(&(flow.code, name, inputs, token, content, is_spoilt.then_some(it.caller))),
     };
+    if let Some(state) = it.past.and_then(|run| run.random_states.get(name)) {
+        return Change::Define(hash(state));
+    }
     let Some(write) = write else {
         // The same object again, which the memory does not show.
         let is_again = is_possible && env.get(name).is_some_and(|value| value.is_of(version));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::facts::{CellState, Facts, StaleState};
+use crate::facts::{CellState, Facts, Obstacle, StaleState};
 use crate::replay::{Replay, Trace};
 use crate::value::Difference;
 
@@ -25,6 +25,7 @@ pub fn states(facts: Facts<'_>) -> Vec<CellState> {
 
 /// Something that is wrong with a name that a cell uses.
 pub(crate) struct Finding {
+    pub(crate) obstacle: Option<Obstacle>,
     /// What is made of the name is the same in any case.
     pub(crate) is_without_effect: bool,
     pub(crate) state: StaleState,
@@ -92,6 +93,12 @@ impl<'a> Replay<'a> {
         }
         if run.source != cell.source {
             return Some(CellState::new(StaleState::Edited, format!("edited after its {}", at())));
+        }
+        if run.is_interrupted {
+            let what =
+                if run.kernel_died { "its kernel died while it ran" } else { "it did not run to its end" };
+            let state = CellState::new(StaleState::Interrupted, format!("{what} ({})", at()));
+            return Some(CellState { obstacle: Some(Obstacle::Stopped), ..state });
         }
         match self.facts.instance {
             Some(instance) if instance == run.instance => None,
@@ -209,7 +216,7 @@ impl<'a> Replay<'a> {
     fn state_by_names(&self, position: usize, found: BTreeMap<&str, Finding>) -> CellState {
         // The order of the states is that of the rules: the least is the surest, and what the cell needs first.
         if let Some(worst) = found.into_values().min_by_key(|finding| finding.state) {
-            return CellState::new(worst.state, worst.evidence);
+            return CellState { obstacle: worst.obstacle, ..CellState::new(worst.state, worst.evidence) };
         }
         // Only now: a finding holds whatever else the cell may do.
         match &self.now[position].unknown {
@@ -236,5 +243,5 @@ pub(crate) fn finding(state: StaleState, name: &str, through: Option<&str>, clau
         None => format!("uses {name}: {clause}"),
         Some(function) => format!("uses {name} through {function}(): {clause}"),
     };
-    Finding { is_without_effect: false, state, evidence }
+    Finding { obstacle: None, is_without_effect: false, state, evidence }
 }

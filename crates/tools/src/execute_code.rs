@@ -71,6 +71,7 @@ async fn start(
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;
             context.consent.check_notebook(opened.path())?;
+            context.is_about(&opened);
             let place = format!(" · kernel of {}", one_line(opened.path()));
             (session.run(opened, None, code)?, place)
         }

@@ -7,7 +7,7 @@ use notebook::{Cell, Notebook, one_line};
 use place::{Error, RunState, SkipReason};
 use render::Reply;
 use runs::{MemoryChanges, OpenNotebook, Run, RunView};
-use workspace::Session;
+use workspace::{CellStates, Obstacle, Plan, Session};
 
 use calls::arguments::choice::Choice;
 use calls::arguments::given::refused;
@@ -73,11 +73,20 @@ impl Choice for OnError {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
-    let cells = selected(&arguments, context.session, &opened, &notebook)?;
+    let Plan { cells, left_out } = selected(&arguments, context.session, &opened, &notebook)?;
+    let left_out = left_out_line(&cell_states(context.session, &opened, &notebook), &left_out);
     if cells.is_empty() {
-        return Ok("No code cell there is stale; nothing was run.".to_owned().into());
+        let none = if left_out.is_empty() {
+            "No code cell there is stale; nothing was run."
+        } else {
+            "Nothing was run."
+        };
+        return Ok(format!("{none}{left_out}").into());
     }
-    let heading = if arguments.stale { reasons(context, &opened, &notebook, &cells) } else { String::new() };
+    let heading = match arguments.stale {
+        true => format!("{}{left_out}", reasons(context, &opened, &notebook, &cells)),
+        false => String::new(),
+    };
     if arguments.preview.preview {
         return Ok(context.previewed_run(&heading, &opened, &notebook, &cells));
     }
@@ -88,6 +97,24 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let stops_on_error = arguments.on_error == OnError::Stop;
     let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;
     series.wait(&heading, &arguments.waiting, context).await
+}
+
+/// The stale cells that do not run, in sentences that each begin with a space.
+fn left_out_line(states: &CellStates, left_out: &[(usize, Option<usize>)]) -> String {
+    let reason = |(index, needs): &(usize, Option<usize>)| match needs {
+        Some(needed) => format!("needs cell {needed}"),
+        None => states.get(*index).map(|known| known.evidence).unwrap_or_default(),
+    };
+    let groups = left_out.chunk_by(|one, next| one.0 + 1 == next.0 && reason(one) == reason(next));
+    let named = groups.map(|group| {
+        let cells: Vec<usize> = group.iter().map(|(index, _)| *index).collect();
+        format!(" Not run: {} ({}).", ranges(&cells), reason(&group[0]))
+    });
+    let is_stopped = |(index, _): &(usize, Option<usize>)| {
+        states.get(*index).is_some_and(|known| known.obstacle == Some(Obstacle::Stopped))
+    };
+    let next = if left_out.iter().any(is_stopped) { " execute_cell runs it again." } else { "" };
+    format!("{}{next}", named.collect::<String>())
 }
 
 /// Why each of these cells runs, in a line.
@@ -106,8 +133,8 @@ fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, ce
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
     let Some((opened, notebook)) = asked.notebook().await? else { return Ok(()) };
-    let cells = selected(&asked.given.read()?, asked.session, &opened, &notebook)?;
-    asked.show_cells(&notebook, cells);
+    let plan = selected(&asked.given.read()?, asked.session, &opened, &notebook)?;
+    asked.show_cells(&notebook, plan.cells);
     Ok(())
 }
 
@@ -118,7 +145,7 @@ fn selected(
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
-) -> Result<Vec<usize>, Error> {
+) -> Result<Plan, Error> {
     let is_whole = arguments.from.is_none() && arguments.through.is_none();
     let end = |text: &Option<String>, default: usize| match text {
         None => Ok(default),
@@ -131,7 +158,10 @@ fn selected(
     }
     let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
     let cells: Vec<usize> = (from..=through).filter(is_code).collect();
-    if cells.is_empty() { Err(refused("There is no code cell to run there.")) } else { Ok(cells) }
+    match cells.is_empty() {
+        true => Err(refused("There is no code cell to run there.")),
+        false => Ok(Plan { cells, left_out: Vec::new() }),
+    }
 }
 
 /// Cells that run in order.

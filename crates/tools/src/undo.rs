@@ -12,7 +12,6 @@ use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::preview::Asked;
-use calls::replies::cell_text::ranges;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "undo",
@@ -55,7 +54,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let mut reply = context.reply();
     let heading = if preview.preview { "Would undo" } else { "Undone" };
     reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
-    let Undone { operations, brief, without_outputs, applied, stale, .. } = undone;
+    let Undone { operations, brief, without_outputs, applied, .. } = undone;
     let lines: Vec<String> = operations.iter().map(line).collect();
     reply.say_or(&lines.join("\n"), "history()".to_owned());
     let more = operations
@@ -71,11 +70,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
         reply.note_last(&format!("[{}]", applied.saved));
-        let mut kernel = "Variables in the kernel did not change.".to_owned();
-        if !stale.is_empty() {
-            kernel.push_str(&format!(" Cells now stale: {}.", ranges(&stale)));
-        }
-        reply.note_last(&kernel);
+        reply.note_last("Variables in the kernel did not change.");
     }
     if !unfinished.is_empty() {
         reply.note_last(unfinished.trim_start());

@@ -9,7 +9,7 @@ use names::Undefined;
 use notebook::{CellId, Notebook, one_line};
 use place::{KernelState, RunDetails, RunState};
 use runs::{CellTags, OpenNotebook, PendingRun};
-use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash};
+use staleness::{Basis, CellState, Clock, Judged, Plan, StaleState, hash};
 
 use crate::workspace::Workspace;
 
@@ -21,17 +21,23 @@ pub struct CellStates {
 }
 
 /// The states of cells of which a run has not ended, by their indices.
-type Running = HashMap<usize, Judgement>;
+type Running = HashMap<usize, CellState>;
 
 impl CellStates {
     /// The state of the cell at this index; `None` if it is no code cell.
-    pub fn get(&self, index: usize) -> Option<Judgement> {
+    pub fn get(&self, index: usize) -> Option<CellState> {
         let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
         self.running.get(&index).cloned().or_else(|| self.judged.state(index, cell))
     }
 
     pub fn is_stale(&self, index: usize) -> bool {
         self.get(index).is_some_and(|known| known.state.is_stale())
+    }
+
+    /// The indices of the cells that are stale though a run of theirs is known.
+    pub fn stale_runs(&self) -> Vec<usize> {
+        let is_meant = |index: &usize| self.judged.has_run(*index) && self.is_stale(*index);
+        (0..self.notebook.cells().len()).filter(is_meant).collect()
     }
 
     /// The ids of the cells that are stale.
@@ -100,14 +106,14 @@ impl Workspace {
 
     /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
     /// of those that would be stale afterwards. Left out are cells that are running, unless they have to run again, and those with the
-    /// tag `skip-execution`.
+    /// tag `skip-execution`; and those that a run would not help, or that need one of these, which the plan names.
     pub fn cells_to_run(
         &self,
         opened: &OpenNotebook,
         notebook: &Notebook,
         wanted: impl Iterator<Item = usize>,
         all: bool,
-    ) -> Vec<usize> {
+    ) -> Plan {
         let clock: Clock<'_> = &|_| String::new();
         let basis = self.basis(opened, notebook, clock);
         let runs = self.runner().history().runs(opened, None);
@@ -119,9 +125,13 @@ impl Workspace {
             known.states[position].runs(run.evidence);
         }
         let wanted: Vec<_> = wanted.filter_map(position).collect();
-        let planned = known.plan(&wanted, all).into_iter().map(|position| known.cells[position].index);
-        let is_skipped = |index: usize| CellTags::of(&notebook.cells()[index]).is_skipped;
-        planned.filter(|index| !is_skipped(*index)).collect()
+        let index = |position: usize| known.cells[position].index;
+        let is_skipped = |index: &usize| CellTags::of(&notebook.cells()[*index]).is_skipped;
+        let Plan { cells, left_out } = known.plan(&wanted, all);
+        Plan {
+            cells: cells.into_iter().map(index).filter(|index| !is_skipped(index)).collect(),
+            left_out: left_out.into_iter().map(|(cell, by)| (index(cell), by.map(index))).collect(),
+        }
     }
 
     /// What cells of `after` use and no cell above defines, where that was not so in `before`, in a fresh kernel.
@@ -200,8 +210,8 @@ impl Workspace {
     }
 }
 
-fn unfinished_run(is_queued: bool, evidence: String) -> Judgement {
-    Judgement { state: if is_queued { StaleState::Queued } else { StaleState::Running }, evidence }
+fn unfinished_run(is_queued: bool, evidence: String) -> CellState {
+    CellState::new(if is_queued { StaleState::Queued } else { StaleState::Running }, evidence)
 }
 
 /// The language of the code cells: that of the kernel, else what the notebook says.

@@ -26,5 +26,5 @@ pub use operations::{
 };
 pub use places::{ConnectScope, Located};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
-pub use staleness::{Judgement as StaleJudgement, StaleState};
+pub use staleness::{CellState as StaleJudgement, Obstacle, Plan, StaleState};
 pub use workspace::{Settings, Workspace};

@@ -5,6 +5,7 @@ use notebook::{CellType, Edit, NewCell};
 use proptest::prelude::*;
 
 use super::*;
+use crate::StaleState;
 
 /// Sources that define, need, hide and guess names.
 const SOURCES: [&str; 17] = [

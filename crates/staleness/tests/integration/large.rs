@@ -61,6 +61,7 @@ fn a_thousand_cells() {
             &wanted,
             true,
         )
+        .cells
         .len();
         println!(
             "{what} edited: judged in {judged:?}, {planned} planned in {:?}; random states {:?}",

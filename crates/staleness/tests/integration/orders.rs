@@ -4,14 +4,14 @@ use crate::story::Story;
 use crate::table::{rows, short};
 
 /// Checks rows of cells, steps, states, and the cells that `run_cells(stale)` then runs. Steps stand between `;;`: `b: 1 => 2` edits a cell,
-/// `+b` runs it, `-b` deletes it, `*` runs all, `!` runs the stale ones, `#` restarts the kernel `> code` runs code in no cell,
+/// `+b` runs it, `-b` deletes it, `*` runs all, `!` runs the stale ones, `~b` runs one that is interrupted, `#` restarts the kernel, `> code` runs code in no cell,
 /// and `= 2` writes the module `helpers`.
 fn check(text: &str) {
     let mut wrong = Vec::new();
     for [cells, steps, states, planned] in rows(text) {
         let cells: Vec<&str> = cells.split(" | ").collect();
         let mut story = Story::of(&cells);
-        story.write_module("1");
+        story.write_module("helpers", 1);
         story.run_all();
         for step in steps.split(";;").map(str::trim) {
             match step.split_at(1) {
@@ -20,7 +20,8 @@ fn check(text: &str) {
                 ("*", _) => story.run_all(),
                 ("#", _) => story.restart(),
                 (">", code) => story.run_code(code.trim()),
-                ("=", content) => story.write_module(content.trim()),
+                ("=", content) => story.write_module("helpers", content.trim().parse().unwrap()),
+                ("~", id) => story.interrupt(id),
                 ("!", _) => run_stale(&mut story),
                 _ => edit(&mut story, step),
             }
@@ -31,7 +32,9 @@ fn check(text: &str) {
         let planned = planned.trim_matches('-');
         run_stale(&mut story);
         let after: Vec<_> = story.states().into_iter().filter(|state| state.state.is_stale()).collect();
+        // Some are left out.
         let is_loaded = !steps.contains('=') || steps.contains("reload") || steps.contains('#');
+        let is_loaded = is_loaded && !steps.contains('~');
         if found.join(" ") != states || plan.concat() != planned || is_loaded && !after.is_empty() {
             let found = (cells.join(" | "), steps, found.join(" "), plan.concat());
             wrong.push(format!(
@@ -170,22 +173,35 @@ fn files_are_inputs_of_the_cells_that_read_them() {
 fn a_file_that_is_edited_counts_until_it_is_loaded_again() {
     check(
         r"
-        import helpers | helpers.f(1) | x = 1 | x :: = 2 :: ok input ok ok :: ab
-        import helpers as h | y = h.f(1) | y :: = 2 :: ok input input :: abc
-        from helpers import f | y = f(1) | y :: = 2 :: ok input input :: abc
-        from helpers import f | y = f(1) | y :: = 2;; +a;; +b :: ok input input :: abc
-        import helpers | def g(): return helpers.f(1) | g() :: = 2 :: ok ok input :: ac
+        import helpers | helpers.f(1) | x = 1 | x :: = 2 :: ok input ok ok :: -
+        import helpers as h | y = h.f(1) | y :: = 2 :: ok input input :: -
+        from helpers import f | y = f(1) | y :: = 2 :: ok input input :: -
+        from helpers import f | y = f(1) | y :: = 2;; +a;; +b :: ok input input :: -
+        import helpers | def g(): return helpers.f(1) | g() :: = 2 :: ok ok input :: -
         import helpers | helpers.f(1) :: = 2;; > importlib.reload(helpers) :: ok input :: b
         import helpers | helpers.f(1) :: = 2;; > importlib.reload(helpers);; +b :: ok ok :: -
         from helpers import f | f(1) :: = 2;; > import helpers; importlib.reload(helpers);; +b :: ok input :: ab
         from helpers import f | f(1) :: = 2;; > import helpers; importlib.reload(helpers);; +a;; +b :: ok ok :: -
         import helpers | helpers.f(1) :: = 2;; # ;; +a;; +b :: ok ok :: -
         import helpers | helpers.f(1) :: +a;; +a :: ok ok :: -
-        import helpers as h\nh.f(1) | x = 1 :: = 2 :: input ok :: a
+        import helpers as h\nh.f(1) | x = 1 :: = 2 :: input ok :: -
         import helpers as h\nh.f(1) :: = 2;; > importlib.reload(helpers) :: input :: a
         import helpers as h\nh.f(1) :: = 2;; > importlib.reload(helpers);; +a :: ok :: -
         import helpers | helpers.f(1) :: = 2;; = 1 :: ok ok :: -
         import helpers | importlib.reload(helpers) | helpers.f(1) :: = 2;; ! :: ok ok ok :: -
+        ",
+    );
+}
+
+#[test]
+fn what_was_interrupted_runs_only_if_somebody_says_so() {
+    check(
+        r"
+        x = 1 | y = x | y :: ~b :: ok interrupted input :: -
+        x = 1 | y = x | y | x :: a: 1 => 2;; ~b :: edited interrupted input input :: ad
+        x = 1 | y = x | y :: ~b;; +b :: ok ok ok :: -
+        x = 1 | y = x | y :: ~b;; b: x => x + 1 :: ok edited input :: bc
+        x = 1 | y = x | y :: ~b;; # :: other kernel interrupted other kernel :: a
         ",
     );
 }

@@ -239,3 +239,27 @@ fn a_state_that_is_kept_is_a_use_of_it() {
         ),
     ]);
 }
+
+#[test]
+fn a_state_that_a_run_leaves_as_before_is_no_other_input() {
+    let cells = [SEED, "n = 3\nfor i in range(n): np.random.rand()", "np.random.rand()"];
+    let mut story = Story::of(&cells);
+    for (id, state) in [("a", 1), ("b", 2), ("c", 3)] {
+        story.run_leaving(id, state);
+    }
+    // Where the kernel has seen the states, a guess at what an edit changes ends with its run.
+    story.edit("b", "n = 2 + 1\nfor i in range(n): np.random.rand()");
+    states(&story, &["up to date", "edited", "input changed"]);
+    story.run_leaving("a", 1);
+    story.run_leaving("b", 2);
+    states(&story, &["up to date", "up to date", "up to date"]);
+    story.edit("b", "n = 4\nfor i in range(n): np.random.rand()");
+    story.run_leaving("a", 1);
+    story.run_leaving("b", 5);
+    states(&story, &["up to date", "up to date", "input changed"]);
+    // A draw that is not repeated from the seed on leaves another state.
+    story.run_leaving("c", 6);
+    states(&story, &["up to date", "up to date", "up to date"]);
+    story.run_leaving("c", 7);
+    states(&story, &["up to date", "up to date", "out of order"]);
+}

@@ -23,12 +23,14 @@ pub(crate) struct Story {
     ran: HashMap<u64, String>,
     /// What the kernel says that the next run assigns.
     assigned: Option<BTreeSet<String>>,
+    /// Whether the next run is interrupted.
+    is_interrupted: bool,
     /// The random states that it says the next run changes.
     drew: BTreeSet<String>,
     /// The random states that it says the next run leaves.
     random_states: BTreeMap<String, u64>,
-    /// The modules that it says the next run loads.
-    loaded: BTreeMap<String, Module>,
+    /// The modules that the kernel has loaded.
+    loaded: BTreeSet<String>,
     /// The files of modules, as they are now.
     modules: BTreeMap<String, u64>,
 }
@@ -54,9 +56,10 @@ impl Story {
             is_python: true,
             ran: HashMap::new(),
             assigned: None,
+            is_interrupted: false,
             drew: BTreeSet::new(),
             random_states: BTreeMap::new(),
-            loaded: BTreeMap::new(),
+            loaded: BTreeSet::new(),
             modules: BTreeMap::new(),
         };
         for (index, source) in sources.iter().enumerate() {
@@ -107,23 +110,19 @@ impl Story {
         self.run_drawing(id);
     }
 
-    /// Runs a cell of which the kernel says that it loads a module from its file, or loads it again.
-    pub(crate) fn run_loading(&mut self, id: &str, module: &str) {
-        let content = *self.modules.entry(module.to_owned()).or_insert(1);
-        let file = format!("{}.py", module.replace('.', "/"));
-        let loaded = Module { file, content: Some(content) };
-        self.loaded = BTreeMap::from([(module.to_owned(), loaded)]);
-        self.run(id);
-    }
-
-    /// Somebody edits the file of a module.
-    pub(crate) fn edit_module(&mut self, module: &str, content: u64) {
+    /// Somebody writes the file of a module.
+    pub(crate) fn write_module(&mut self, module: &str, content: u64) {
         self.modules.insert(module.to_owned(), content);
     }
 
     /// A cell fails, after it has assigned these.
     pub(crate) fn fail_assigning(&mut self, id: &str, names: &[&str]) {
         self.assigned = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self.fail(id);
+    }
+
+    pub(crate) fn interrupt(&mut self, id: &str) {
+        self.is_interrupted = true;
         self.fail(id);
     }
 
@@ -192,6 +191,7 @@ impl Story {
     pub(crate) fn restart(&mut self) {
         self.instances += 1;
         self.instance = Some(self.instances);
+        self.loaded.clear();
         self.count = 0;
     }
 
@@ -229,7 +229,7 @@ impl Story {
         let (cells, runs, _, instance) = self.prepared(&mut RandomUses::default());
         let modules = &self.modules;
         let facts = Facts { cells: &cells, runs: &runs, instance, modules, clock: &|_| String::new() };
-        plan(facts, states, wanted, all)
+        plan(facts, states, wanted, all).cells
     }
 
     pub(crate) fn judged(
@@ -283,6 +283,7 @@ impl Story {
 
     fn ended(&mut self, id: Option<&str>, source: &str, has_failed: bool) {
         self.minutes += 1;
+        let loaded = self.loads(source);
         self.ran.insert(hash(source), source.to_owned());
         self.history.add(Ended {
             cell: id.map(Into::into),
@@ -291,15 +292,27 @@ impl Story {
             instance: self.instance.unwrap(),
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_secs(self.minutes * 60),
             has_failed,
-            is_interrupted: false,
+            is_interrupted: std::mem::take(&mut self.is_interrupted),
+            kernel_died: false,
             assigned: self.assigned.take(),
             drew: std::mem::take(&mut self.drew),
             random_states: std::mem::take(&mut self.random_states),
-            loaded: std::mem::take(&mut self.loaded),
+            loaded,
             changed_files: None,
             outputs: None,
             execution_count: Some(self.count),
         });
+    }
+
+    /// The modules that code loads, or loads again.
+    fn loads(&mut self, source: &str) -> BTreeMap<String, Module> {
+        let mut all = BTreeMap::new();
+        for (name, content) in self.modules.iter().filter(|(name, _)| source.contains(name.as_str())) {
+            if self.loaded.insert(name.clone()) || source.contains("reload(") {
+                all.insert(name.clone(), Module { file: format!("{name}.py"), content: Some(*content) });
+            }
+        }
+        all
     }
 
     fn cell(&mut self, id: &str) -> &mut Written {

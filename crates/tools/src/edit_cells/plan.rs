@@ -144,7 +144,7 @@ impl Plan {
         let wanted =
             after.cells().iter().enumerate().filter(|(_, cell)| is_wanted(cell)).map(|(index, _)| index);
         // With `all`: otherwise, the runs of edited cells would leave those below stale.
-        session.workspace().cells_to_run(opened, after, wanted, true)
+        session.workspace().cells_to_run(opened, after, wanted, true).cells
     }
 
     /// What the cells must still be. Fails if the agent was shown other sources.

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use kernel::{restored_widgets, shown_widgets};
-use notebook::{Cell, CellId, Edit, Json, Notebook};
+use notebook::{CellId, Edit, Json, Notebook};
 use operations::{
     Activity, Blobs, LogError, Operation, OperationId, OperationKind, Plan, Recorded, RunAction, Since,
     UndoScope, brief_diff_of, by_call, changed_since, compare, diff_of, live, of_same_call, plan, record,
@@ -63,8 +63,6 @@ pub struct Undone {
     pub without_outputs: Vec<CellId>,
     /// `None` for a preview.
     pub applied: Option<Applied>,
-    /// The indices of the cells that it has made stale.
-    pub stale: Vec<usize>,
 }
 
 impl Session {
@@ -272,11 +270,9 @@ impl Session {
             self.detach_outputs(opened, &chosen);
             Some(applied)
         };
-        let stale = applied.as_ref().map(|applied| self.made_stale(opened, &now, &applied.notebook));
-        let stale = stale.unwrap_or_default();
         let operations =
             by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
-        Ok(Undone { operations, diff, brief, cells, without_outputs, applied, stale })
+        Ok(Undone { operations, diff, brief, cells, without_outputs, applied })
     }
 
     /// What an ended run prints or changes later must not replace what the undo has restored.
@@ -291,26 +287,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// The cells that are stale after a change and were not before, or have another source or other outputs.
-    fn made_stale(&self, opened: &OpenNotebook, before: &Notebook, after: &Notebook) -> Vec<usize> {
-        let states = |notebook| self.workspace.cell_states(opened, notebook, &|_| String::new());
-        let (was, is) = (states(before), states(after));
-        // Where no run is known, every restored cell would count as stale, which the undo has not caused.
-        if !is.has_runs() {
-            return Vec::new();
-        }
-        let were_stale = was.stale_cells();
-        let is_changed = |cell: &Cell| {
-            before.cell(cell.id()).is_none_or(|(_, was)| {
-                was.source() != cell.source() || !was.has_outputs(&cell.outputs(), cell.execution_count())
-            })
-        };
-        // Restored outputs are new to the reader, also in a cell that was stale before.
-        let is_new = |cell: &Cell| !were_stale.contains(cell.id()) || is_changed(cell);
-        let cells = after.cells().iter().enumerate();
-        cells.filter(|(index, cell)| is_new(cell) && is.is_stale(*index)).map(|(index, _)| index).collect()
     }
 
     async fn operations(&self, opened: &OpenNotebook) -> Result<Vec<Operation>, Error> {

@@ -288,7 +288,7 @@ async fn a_cell_that_is_never_run_with_others_is_not_run_because_it_is_stale() {
     let notebook = server.snapshot().await;
     let workspace = server.session.workspace();
     assert!(workspace.cell_states(&server.opened, &notebook, &|_| String::new()).is_stale(1));
-    assert_eq!(workspace.cells_to_run(&server.opened, &notebook, 0..2, true), [0]);
+    assert_eq!(workspace.cells_to_run(&server.opened, &notebook, 0..2, true).cells, [0]);
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn a_cell_that_is_running_is_not_run_again() {
     let notebook = server.snapshot().await;
     let workspace = server.session.workspace();
     let states = workspace.cell_states(&server.opened, &notebook, &|_| String::new());
-    let to_run = workspace.cells_to_run(&server.opened, &notebook, 0..2, true);
+    let to_run = workspace.cells_to_run(&server.opened, &notebook, 0..2, true).cells;
     let running = states.get(0).unwrap();
     assert_eq!(
         (running.state, &*running.evidence),
