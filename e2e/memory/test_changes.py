@@ -30,17 +30,23 @@ def test_a_run_has_changed_what_is_different_afterwards() -> None:
         "changed_count": 1,
         "gone": ["gone"],
         "gone_count": 1,
+        "unchanged": [],
         "random": [],
+        "states": {},
         "exact_names": [],
         "exact_names_count": 0,
         "exact_cells": [],
         "exact_cells_count": 0,
+        "loaded": {},
+        "changed_files": {},
     }
     memory.shell.user_ns["new"].append(2)
     memory.ran(text="b" * 5000)
     assert memory.changes()["changed"] == ["text", "new"]
     memory.ran()
-    assert set(map(str, memory.changes().values())) == {"[]", "0"}, "nothing has changed"
+    changes = memory.changes()
+    assert changes.pop("unchanged") == ["new"]
+    assert set(map(str, changes.values())) == {"[]", "{}", "0"}, "nothing has changed"
 
 
 def test_equal_small_values_are_no_change() -> None:
@@ -59,7 +65,18 @@ def test_random_states_that_libraries_share_have_changed_if_something_was_drawn(
     assert memory.changes()["random"] == []
     np.random.rand(3)
     memory.ran()
-    assert memory.changes()["random"] == ["NumPy"]
+    changes = memory.changes()
+    assert changes["random"] == ["NumPy"]
+    np.random.seed(3)
+    np.random.rand(3)
+    memory.ran()
+    states = memory.changes()["states"]
+    np.random.seed(3)
+    memory.ran()
+    assert memory.changes()["states"] != states
+    np.random.rand(3)
+    memory.ran()
+    assert memory.changes()["states"] == states, "the same draws after the same seed"
     random.random()
     memory.ran()
     assert memory.changes()["random"] == ["Python"]
@@ -76,6 +93,70 @@ def test_random_states_that_libraries_share_have_changed_if_something_was_drawn(
     np.random.set_state(before[1])
 
 
+def changed_by(change: Any, value: Any) -> tuple[bool, bool]:
+    """Whether a change of a value is seen, and whether it is known that nothing else has changed it."""
+    memory = Memory(value=value)
+    memory.ran()
+    is_known = memory.changes()["unchanged"] == ["value"]
+    change(value)
+    memory.ran()
+    return memory.changes()["changed"] == ["value"], is_known
+
+
+@pytest.mark.parametrize(
+    ("value", "change"),
+    [
+        ([1, 2.0, "a", None], lambda it: it.__setitem__(0, 2)),
+        ([-1], lambda it: it.__setitem__(0, -2)),
+        ([1], lambda it: it.__setitem__(0, 1.0)),
+        ([[1], {"a": 1}], lambda it: it[1].update(a=2)),
+        (([1],), lambda it: it[0].append(2)),
+        ({"a": 1, "b": {2}}, lambda it: it["b"].add(3)),
+        ({"a": 1}, lambda it: it.update(a=2)),
+        ({1, 2}, lambda it: (it.discard(1), it.add(3))),
+        (bytearray(b"ab"), lambda it: it.reverse()),
+        (np.zeros((3, 4)), lambda it: it.fill(1)),
+        (np.array(["a", "b"]), lambda it: it.put(0, "c")),
+        (pd.Series([1, 2]), lambda it: it.__setitem__(0, 3)),
+        (pd.Series([1, 2]), lambda it: it.index.set_names("n", inplace=True)),
+        (pd.Series([1, 2], name="a"), lambda it: setattr(it, "name", "b")),
+        (pd.DataFrame({"a": [1, 2], "b": [1.5, 2.5]}), lambda it: it.__setitem__("b", 0.0)),
+        (pd.DataFrame({"a": [1, 2], "b": [1.5, 2.5]}), lambda it: it.pop("a")),
+        (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), lambda it: it.fillna(0, inplace=True)),
+        (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), lambda it: it.__setitem__("a", pd.Categorical(["y", "x"]))),
+        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}), lambda it: it.__setitem__("a", it["a"].max())),
+    ],
+)
+def test_what_changes_in_place_has_changed(value: Any, change: Any) -> None:
+    assert changed_by(change, value) == (True, True)
+
+
+def test_a_value_that_is_not_looked_into_may_have_changed() -> None:
+    for value in ([object()], [[[1]]], list(range(2000)), ["x" * 10**6], np.zeros(10**5), np.array([[1], [2, 3]], dtype=object)):
+        is_changed, is_known = changed_by(lambda value: None, value)
+        assert (is_changed, is_known) == (False, False)
+
+
+def test_reading_a_frame_is_no_change() -> None:
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame["b"], frame["c"] = [3, 4], ["x", "y"]
+    read = lambda frame: (frame.values, frame.to_numpy(), frame.describe(), frame["a"].sum(), frame.copy(), str(frame), frame._consolidate_inplace())
+    assert changed_by(read, frame)[0] is False
+
+
+def test_a_look_is_bounded_and_what_it_leaves_out_has_not_changed() -> None:
+    variables = {f"array_{number}": np.zeros(8000) for number in range(20)}
+    memory = Memory(**variables)
+    memory.ran()
+    known = memory.changes()["unchanged"]
+    assert 0 < len(known) <= 9
+    for array in variables.values():
+        array += 1
+    memory.ran()
+    changes = memory.changes()
+    assert set(changes["changed"]) <= set(known) and changes["changed"][0] == "array_0"
+
+
 def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     memory = Memory()
     memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
@@ -84,7 +165,6 @@ def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     rows = memory.changes()["new"]
     assert [row["size"] for row in rows] == ["2×1", "3×4", "", "3"] and ran == []
     variables = memory.shell.user_ns
-    variables["array"] += 1
     variables["own_frame"]["b"] = 1
     memory.ran()
     ran.clear()

@@ -66,6 +66,9 @@ class Memory:
         exec(SOURCE, self.module)
         self.shell = Shell(variables)
         self.answers = self.module["Answers"](self.shell)
+        # Those of the tests.
+        self.answers.look_at_modules(0)
+        self.answers.modules.told()
         ran.clear()
 
     def ask(self, what: str, seconds: float = LONG, **given: Any) -> dict[str, Any]:

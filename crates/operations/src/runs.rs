@@ -67,6 +67,9 @@ pub struct KernelRun {
     /// The names that it has assigned, if the kernel has said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assigned: Option<BTreeSet<String>>,
+    /// Names whose values have stayed the same in all that they hold, as far as the kernel has looked.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unchanged: BTreeSet<String>,
     /// The random states that it has changed, as far as the kernel has said so.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub drew: BTreeSet<String>,

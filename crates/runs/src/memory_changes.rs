@@ -21,6 +21,8 @@ pub struct MemoryChanges {
     changed_count: usize,
     gone: Vec<String>,
     gone_count: usize,
+    /// Variables whose values have not changed inside either.
+    pub(crate) unchanged: BTreeSet<String>,
     /// The libraries whose shared random state is another one.
     pub(crate) random: Vec<String>,
     /// Digests of these states.

@@ -154,11 +154,13 @@ impl Carrier<'_> {
             let shown = self.cells[part.position].execution_count;
             let is_of_another =
                 shown.is_some_and(|shown| runs.iter().any(|run| run.counts().any(|it| it == shown)));
+            let is_unchanged = |name: &&Name| within.iter().all(|run| run.unchanged.contains(*name));
             let run = Run {
                 has_failed: within.iter().any(|run| run.has_failed),
                 execution_count: last.execution_count.filter(|count| !is_of_another || shown == Some(*count)),
                 merged_counts: within.iter().flat_map(Run::counts).collect(),
                 assigned: self.assigned(part.position, within),
+                unchanged: Arc::new(last.unchanged.iter().filter(is_unchanged).cloned().collect()),
                 drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
                 random_states: within.iter().flat_map(|run| run.random_states.clone()).collect(),
                 loaded: within.iter().flat_map(|run| run.loaded.clone()).collect(),

@@ -103,6 +103,9 @@ pub struct Run {
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
     // Shared, because runs are copied for each judgement, and the set is large after `from m import *`.
     pub assigned: Option<Arc<BTreeSet<Name>>>,
+    /// Names whose values have stayed the same in all that they hold, as far as its kernel has looked: containers of plain values, arrays
+    /// and frames, none of them large.
+    pub unchanged: Arc<BTreeSet<Name>>,
     /// The random states that it has changed, if its kernel could tell.
     pub drew: BTreeSet<Name>,
     /// Of those of them that its kernel has looked at, a digest of the state that the run has left.

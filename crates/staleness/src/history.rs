@@ -45,6 +45,8 @@ pub struct Ended {
     pub kernel_died: bool,
     /// See [`Run::assigned`].
     pub assigned: Option<BTreeSet<Name>>,
+    /// See [`Run::unchanged`].
+    pub unchanged: BTreeSet<Name>,
     /// See [`Run::drew`].
     pub drew: BTreeSet<Name>,
     /// See [`Run::random_states`].
@@ -94,7 +96,7 @@ impl History {
             drew,
             ..
         } = ended;
-        let Ended { random_states, loaded, outputs, execution_count, .. } = ended;
+        let Ended { random_states, loaded, outputs, execution_count, unchanged, .. } = ended;
         self.changed_files = ended.changed_files.unwrap_or_else(|| std::mem::take(&mut self.changed_files));
         self.runs.push(Run {
             cell,
@@ -111,6 +113,7 @@ impl History {
             kernel_died,
             has_succeeded,
             assigned: ended.assigned.map(Arc::new),
+            unchanged: Arc::new(unchanged),
             drew,
             random_states,
             loaded,
@@ -160,6 +163,7 @@ impl Ended {
             is_interrupted: false,
             kernel_died: false,
             assigned: None,
+            unchanged: BTreeSet::new(),
             drew: BTreeSet::new(),
             random_states: BTreeMap::new(),
             loaded: BTreeMap::new(),

@@ -127,6 +127,7 @@ fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
         is_interrupted: true,
         assigned: Some(names("h")),
         drew: names("Python's random state"),
+        unchanged: names("x"),
         random_states: BTreeMap::from([("Python's random state".to_owned(), 5)]),
         loaded: BTreeMap::from([loaded("a.b", "/work/a/b.py"), loaded("c", "/other/c.py")]),
         changed_files: Some(BTreeMap::from([("c".to_owned(), 8)])),
@@ -138,6 +139,7 @@ fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
     let [known] = home.history.runs() else { panic!("one run") };
     assert_eq!((known.assigned.as_deref(), &known.drew), (run.assigned.as_ref(), &run.drew));
     assert!(known.is_interrupted);
+    assert_eq!(*known.unchanged, run.unchanged);
     assert_eq!((&known.random_states, known.outputs), (&run.random_states, run.outputs));
     let files: Vec<_> = known.loaded.values().map(|module| (module.file.as_str(), module.content)).collect();
     assert_eq!(files, [("a/b.py", Some(7)), ("/other/c.py", Some(7))]);

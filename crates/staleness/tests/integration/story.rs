@@ -295,6 +295,7 @@ impl Story {
             is_interrupted: std::mem::take(&mut self.is_interrupted),
             kernel_died: false,
             assigned: self.assigned.take(),
+            unchanged: BTreeSet::new(),
             drew: std::mem::take(&mut self.drew),
             random_states: std::mem::take(&mut self.random_states),
             loaded,

@@ -3,6 +3,7 @@
 import sys
 import types
 
+from .contents import Contents
 from .kinds import (
     ARRAYS,
     COLUMNS,
@@ -34,7 +35,7 @@ NOTHING = (None, {}, {})
 
 def marks(variables):
     """For each variable something that is another one after the variable was changed, as far as that is free to know."""
-    found, libraries = {}, {}
+    found, libraries, contents = {}, {}, Contents()
     for name, value in variables.items():
         if not name.startswith("_"):
             kind = type(value)
@@ -43,21 +44,31 @@ def marks(variables):
                 known = libraries.get(id(kind))
                 if known is None:
                     known = libraries[id(kind)] = library_class(kind)
-                found[name] = mark_of(value, kind, known)
+                found[name] = mark_of(value, kind, known, contents)
             except Exception:
                 found[name] = id(kind), id(value)
     return found
 
 
-def mark_of(value, kind, known):
-    """Equal small values are the same; of others the object counts, and how large it is."""
+def mark_of(value, kind, known, contents):
+    """Equal small values are the same; of others the object counts, how large it is, and what it holds, if that is free to know."""
     if kind is int and int.bit_length(value) <= 64:
         return id(kind), value
     if kind is float:
         return id(kind), value if value == value else None
     if (kind is str or kind is bytes) and len(value) <= MAX_HASHED:
         return id(kind), hash(value)
-    return id(kind), id(value), free_size(value, kind, known)
+    size = free_size(value, kind, known)
+    try:
+        return id(kind), id(value), size, contents.of(value, kind, known) if size is not None else None
+    except Exception:
+        return id(kind), id(value), size, None
+
+
+def is_changed(before, now):
+    """What is not known of a value in one of two looks does not count."""
+    is_known = None not in before[3:] + now[3:]
+    return before[:3] != now[:3] or (is_known and before[3:] != now[3:])
 
 
 def free_size(value, kind, known):
@@ -76,7 +87,7 @@ def random_marks():
     """For each library with a random state that it shares, something that is another one after numbers were drawn from it. Nothing is
     imported for it."""
     found = {}
-    for library, mark in (("Python", python_random), ("NumPy", numpy_random)):
+    for library, mark in (("Python", python_random), ("NumPy", numpy_random), ("PyTorch", torch_random)):
         try:
             found[library] = mark()
         except Exception:
@@ -107,6 +118,22 @@ def numpy_random():
     return numbers, state.get("has_gauss"), state.get("gauss")
 
 
+def torch_random():
+    generator = sys.modules["torch"].__dict__["default_generator"]
+    if not is_of_library(type(generator)):
+        raise TypeError
+    return hash(generator.get_state().numpy().tobytes())
+
+
+def requested_at(shell, request):
+    """When this request was made that the kernel has begun with last, in nanoseconds; 0 if that is not known."""
+    try:
+        header = shell.kernel.get_parent("shell")["header"]
+        return int(header["date"].timestamp() * 1e9) if header["msg_id"] == request else 0
+    except Exception:
+        return 0
+
+
 def runs_another(shell, request):
     """Whether the kernel has begun with another execution than this one. Silent ones are those of tools."""
     try:
@@ -132,7 +159,8 @@ def is_running(shell, idle_count):
 
 def compared(before, now, variables, random, result):
     new = [name for name in now if name not in before]
-    changed = [name for name, mark in now.items() if name in before and before[name] != mark]
+    changed = [name for name, mark in now.items() if name in before and before[name] != mark and is_changed(before[name], mark)]
+    same = [name for name, mark in now.items() if len(mark) > 3 and type(mark[3]) is int and before.get(name) == mark]
     gone = [name for name in before if name not in now]
     return {
         "new": [brief_row(name, variables[name]) for name in new[:MAX_NAMED]],
@@ -141,7 +169,9 @@ def compared(before, now, variables, random, result):
         "changed_count": len(changed),
         "gone": [cut(name, MAX_NAME) for name in gone[:MAX_NAMED]],
         "gone_count": len(gone),
-        "random": random,
+        "unchanged": [name for name in same[:MAX_NAMED] if len(name) < MAX_NAME],
+        "random": list(random),
+        "states": {library: hash(mark) & (2**64 - 1) for library, mark in random.items()},
         **exact_texts(((name, variables[name]) for name in new), result),
     }
 
