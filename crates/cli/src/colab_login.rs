@@ -8,10 +8,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
-use colab_machines::{
-    Accepted, Answer, Google, Http, Listener, LoginError, Next, OAuthClient, Revocation, SignIn, Store,
-};
-use connection::NetworkTimeout;
+use colab_machines::{Accepted, Answer, Google, Http, Listener, OAuthClient, Revocation, SignIn, Store};
+use connection::{NetworkTimeout, NextStep};
+use place::{Error, ErrorKind};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::time::timeout;
 
@@ -99,7 +98,7 @@ async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
         Some(file) => OAuthClient::read(file)?,
         None => match store.load(&google)? {
             Some(login) => login.client,
-            None => bail!("No OAuth client is known. {}", words::next(Next::CreateClient)),
+            None => bail!("No OAuth client is known. {}", words::next(&NextStep::CreateClient)),
         },
     };
     let listener = Listener::bind().await.context("no port of 127.0.0.1 can be used for Google's answer")?;
@@ -117,12 +116,16 @@ async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
         }
     };
     let waiting = hinted(waiting, || note(words::BLOCKED));
-    let answer =
-        timeout(ANSWER_TIMEOUT, waiting).await.map_err(|_| LoginError::no_answer(ANSWER_TIMEOUT))??;
+    let answer = timeout(ANSWER_TIMEOUT, waiting).await.map_err(|_| no_answer())??;
     drop(opened);
     let code = answer.code()?;
     let now = SystemTime::now();
     finish(colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?, &http).await
+}
+
+fn no_answer() -> Error {
+    let cause = format!("Google did not answer within {} minutes.", ANSWER_TIMEOUT.as_secs() / 60);
+    Error::new(ErrorKind::Timeout, cause, NextStep::SignIn)
 }
 
 async fn finish(accepted: Accepted, http: &Http) -> anyhow::Result<bool> {

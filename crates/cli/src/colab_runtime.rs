@@ -6,7 +6,7 @@ use std::path::{PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
-use colab_machines::{Google, LoginError, OAuthClient, Store};
+use colab_machines::{Google, OAuthClient, Store};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join, try_join};
 use place::{
@@ -259,8 +259,7 @@ impl RequiredLogin {
         let file_name = absolute(file).unwrap_or_else(|_| file.clone());
         let command = format!("cellbridge colab login --client-oauth-config \"{}\"", file_name.display());
         let next = format!("Ask the person to run this in a terminal, then try again: {command}");
-        let failed =
-            |error: LoginError| Error::new(error.kind, error.cause, next.clone()).with_fault(error.fault);
+        let failed = |error: Error| Error { next: next.clone().into(), ..error };
         let client = OAuthClient::read(file).map_err(failed)?;
         let cause = match self.store.load(&self.google).map_err(failed)? {
             Some(login) if login.client.id == client.id => return Ok(()),

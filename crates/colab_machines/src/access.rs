@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use connection::Secret;
-use place::{ErrorKind, Fault};
+use place::{Error, ErrorKind, NextStep};
 use tokio::sync::Mutex;
 
 use crate::tokens::AccessToken;
-use crate::{Accepted, Http, Login, LoginError, Next, Result, Store, login};
+use crate::{Accepted, Http, Login, Result, Store, login};
 
 /// How long before its end a token is replaced.
 pub(crate) const EARLY: Duration = Duration::from_secs(5 * 60);
@@ -69,11 +69,9 @@ impl Access {
         let (http, store) = (self.http.clone(), self.store.clone());
         // In a task: the answer may replace the refresh token, so it has to be stored even if nobody waits any longer.
         let renewal = tokio::spawn(async move { login::renew(&http, &store, now).await });
-        let renewed = renewal.await.map_err(|_| LoginError {
-            kind: ErrorKind::Internal,
-            fault: Fault::Internal,
-            cause: "Renewing the access to Google was aborted.".to_owned(),
-            next: Next::Repeat,
+        let renewed = renewal.await.map_err(|_| {
+            let cause = "Renewing the access to Google was aborted.";
+            Error::new(ErrorKind::Internal, cause, NextStep::TryAgain)
         })?;
         let Accepted { login, access: token } = renewed?.ok_or_else(not_signed_in)?;
         let secret = token.secret.clone();
@@ -82,9 +80,9 @@ impl Access {
     }
 }
 
-fn not_signed_in() -> LoginError {
+fn not_signed_in() -> Error {
     let cause = "Nobody is signed in to Colab's API.";
-    LoginError::of_person(ErrorKind::Unauthorized, cause, Next::SignIn)
+    Error::new(ErrorKind::Unauthorized, cause, NextStep::SignIn)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::io::Read as _;
 use std::path::Path;
 
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, NextStep};
 use serde_json::Value;
 
-use crate::{LoginError, Next, Result};
+use crate::Result;
 
 const MAX_BYTES: u64 = 64 * 1024;
 
@@ -81,8 +81,8 @@ fn text(file: &Path) -> Result<String> {
     Ok(text)
 }
 
-fn unusable(cause: String) -> LoginError {
-    LoginError::of_person(ErrorKind::Unavailable, cause, Next::CreateClient)
+fn unusable(cause: String) -> Error {
+    Error::new(ErrorKind::Unavailable, cause, NextStep::CreateClient)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use rest::{Kind, RestError};
 
 use crate::api::{MachineId, Runtime};
 use crate::refusal::{Code, Refusal};
-use crate::{LoginError, Next};
 
 /// Where people see the rules and the balance.
 const RULES: &str = "https://research.google.com/colaboratory/faq.html#limitations-and-restrictions";
@@ -20,7 +19,7 @@ const ENABLE: &str = "The person has to run `gcloud services enable colaboratory
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// There is no access token, or Google did not answer.
-    Login(LoginError),
+    Login(Error),
     Refused(Refusal),
     /// The response is not one of the API.
     Malformed,
@@ -67,7 +66,7 @@ impl Failure {
     /// The error of a request about `subject`.
     pub(crate) fn explain(&self, subject: Subject<'_>) -> Error {
         match self {
-            Self::Login(error) => of_login(error),
+            Self::Login(error) => error.clone(),
             Self::Refused(refusal) => {
                 let error = of_refusal(refusal, subject);
                 Error { cause: format!("{} Google's words: {}.", error.cause, refusal.words), ..error }
@@ -85,22 +84,17 @@ impl Failure {
         }
     }
 
-    /// The error of a request that only shows whether the person can use the API.
-    pub(crate) fn of_check(&self) -> LoginError {
-        let Error { kind, fault, cause, .. } = self.explain(Subject::Account);
-        let next = match self {
-            Self::Login(error) => error.next,
-            Self::Refused(refusal) if refusal.has_reason("ACCESS_TOKEN_SCOPE_INSUFFICIENT") => {
-                Next::GrantColab
-            }
-            Self::Refused(refusal) => match refusal.code {
-                Code::PermissionDenied | Code::NotFound | Code::NotOffered => Next::EnableApi,
-                Code::Unauthenticated => Next::SignIn,
-                _ => Next::Repeat,
-            },
-            Self::Malformed | Self::Unfinished => Next::Repeat,
+    /// The error of a request that only shows whether the person can use the API, with the step for that person.
+    pub(crate) fn of_check(&self) -> Error {
+        let error = self.explain(Subject::Account);
+        let Self::Refused(refusal) = self else { return error };
+        let next = match refusal.code {
+            _ if refusal.has_reason("ACCESS_TOKEN_SCOPE_INSUFFICIENT") => NextStep::GrantAccess,
+            Code::PermissionDenied | Code::NotFound | Code::NotOffered => NextStep::EnableApi,
+            Code::Unauthenticated => NextStep::SignIn,
+            _ => NextStep::TryAgain,
         };
-        LoginError { kind, fault, cause, next }
+        Error { next, ..error }
     }
 
     /// The error of a request for the token of a machine.
@@ -119,25 +113,6 @@ impl Failure {
         };
         RestError::new(kind, error.cause, next)
     }
-}
-
-/// A failure of the login.
-pub(crate) fn of_login(error: &LoginError) -> Error {
-    let next = match error.next {
-        Next::SignIn => NextStep::SignIn,
-        Next::GrantColab => "The person has to sign in again, and select everything on Google's page.".into(),
-        Next::CreateClient => {
-            "The person has to create an OAuth client for a desktop app, and sign in with its file.".into()
-        }
-        Next::CheckClient => {
-            "The person has to check the OAuth client, its project and the test users, and sign in again."
-                .into()
-        }
-        Next::EnableApi => ENABLE.into(),
-        Next::ClosePermissions => "The person has to make the file readable by its owner only.".into(),
-        Next::Repeat => NextStep::TryAgain,
-    };
-    Error::new(error.kind, error.cause.clone(), next).with_fault(error.fault)
 }
 
 fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {

@@ -1,11 +1,11 @@
 //! Requests to Google: no redirect is followed, and no error contains what was sent or received.
 
-use std::error::Error as _;
+use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, NextStep};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, redirect};
 use rest::{Proxies, ServerProxy};
@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 
 use crate::api::Request;
 use crate::tokens::{self, Grant, Tokens};
-use crate::{Google, LoginError, Next, Result};
+use crate::{Google, Result};
 
 /// How long a request may take in all.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -106,7 +106,7 @@ impl Http {
         while let Some(chunk) = response.chunk().await.map_err(failure)? {
             if body.len() + chunk.len() > MAX_BYTES {
                 let cause = "Google's response is far larger than expected.";
-                return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
+                return Err(Error::new(ErrorKind::RemoteFailure, cause, NextStep::TryAgain));
             }
             body.extend_from_slice(&chunk);
         }
@@ -119,21 +119,21 @@ impl Http {
     }
 }
 
-fn unavailable(cause: &str) -> LoginError {
-    LoginError::of_person(ErrorKind::Unavailable, cause, Next::Repeat)
+fn unavailable(cause: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain)
 }
 
-fn failure(error: &reqwest::Error, proxy: Option<ServerProxy<'_>>) -> LoginError {
+fn failure(error: &reqwest::Error, proxy: Option<ServerProxy<'_>>) -> Error {
     let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
     if error.is_timeout() {
         let cause = format!("Google did not answer{way} within {} s.", TIMEOUT.as_secs());
-        return LoginError::of_google(ErrorKind::Timeout, cause, Next::Repeat);
+        return Error::new(ErrorKind::Timeout, cause, NextStep::TryAgain);
     }
     let mut source = error.source();
-    while let Some(inner) = source.and_then(std::error::Error::source) {
+    while let Some(inner) = source.and_then(StdError::source) {
         source = Some(inner);
     }
     let reason = source.map_or_else(|| "the connection failed".to_owned(), ToString::to_string);
     let cause = format!("Google cannot be reached{way}: {reason}.");
-    LoginError::of_google(ErrorKind::Disconnected, cause, Next::Repeat)
+    Error::new(ErrorKind::Disconnected, cause, NextStep::TryAgain)
 }

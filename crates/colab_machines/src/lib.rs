@@ -9,7 +9,6 @@
 mod access;
 mod api;
 mod client;
-mod error;
 mod expiry;
 mod failure;
 mod google;
@@ -32,7 +31,6 @@ mod testing;
 mod tokens;
 
 pub use client::OAuthClient;
-pub use error::{LoginError, Next, Result};
 pub use expiry::Expiry;
 pub use google::Google;
 pub use http::Http;
@@ -43,3 +41,6 @@ pub use machines::ColabMachines;
 pub use scopes::Scopes;
 pub use sign_in::{Answer, SignIn};
 pub use store::{Login, Store};
+
+/// The errors contain no token, code or secret.
+pub type Result<T, E = place::Error> = std::result::Result<T, E>;

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, Fault, NextStep};
 
 use crate::api::Request;
 use crate::requests::call;
 use crate::scopes::Scopes;
 use crate::store::{Login, Store};
 use crate::tokens::{self, AccessToken, Grant, Tokens};
-use crate::{Http, LoginError, Next, OAuthClient, Result, SignIn};
+use crate::{Http, OAuthClient, Result, SignIn};
 
 /// How a login ended.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum Revocation {
     /// Google knew it no longer.
     AlreadyInvalid,
     /// It was removed from this machine, and may still be valid.
-    RemovedOnly(LoginError),
+    RemovedOnly(Error),
 }
 
 /// A login that Google has just accepted.
@@ -71,16 +71,17 @@ async fn accept(
 ) -> Result<Accepted> {
     let scopes = tokens.scopes.unwrap_or_else(Scopes::requested);
     if !scopes.allow_machines() {
-        return Err(LoginError::of_person(
+        return Err(Error::new(
             ErrorKind::Forbidden,
             "You are not signed in: Google has not granted access to Colab machines, because its checkbox was not \
              selected.",
-            Next::GrantColab,
-        ));
+            NextStep::GrantAccess,
+        )
+        .with_fault(Fault::Person));
     }
     let refresh = tokens.refresh.ok_or_else(|| {
         let cause = "Google has returned no refresh token, so the login would end within an hour.";
-        LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::SignIn)
+        Error::new(ErrorKind::RemoteFailure, cause, NextStep::SignIn)
     })?;
     let (account, expires) = (tokens.account, tokens.expires);
     let login = Login { client, refresh, scopes, account, signed_in: now, expires };
@@ -125,10 +126,10 @@ pub async fn revoke(http: &Http, store: &Store) -> Result<Revocation> {
                 Ok((200, _)) => Revocation::Revoked,
                 // `invalid_token`
                 Ok((400, _)) => Revocation::AlreadyInvalid,
-                Ok((status, _)) => Revocation::RemovedOnly(LoginError::of_google(
+                Ok((status, _)) => Revocation::RemovedOnly(Error::new(
                     ErrorKind::RemoteFailure,
                     format!("Google did not revoke the login (status {status})."),
-                    Next::Repeat,
+                    NextStep::TryAgain,
                 )),
                 Err(error) => Revocation::RemovedOnly(error),
             }

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
 use crate::api::MachineId;
-use crate::failure::{Subject, no_machine, of_login};
+use crate::failure::{Subject, no_machine};
 use crate::offers::{Account, choose};
 use crate::refusal::Code;
 use crate::requests::{Api, Pauses};
@@ -70,7 +70,7 @@ impl ColabMachines {
     }
 
     fn login(&self) -> Result<Login, Error> {
-        self.machines.api.access.login().map_err(|error| of_login(&error))
+        self.machines.api.access.login()
     }
 }
 

@@ -12,7 +12,7 @@ use rest::{Credentials, Options};
 use tokio::time::timeout;
 
 use crate::api::{MachineId, Runtime};
-use crate::failure::{Failure, Subject, of_login};
+use crate::failure::{Failure, Subject};
 use crate::issuer::Issuer;
 use crate::ledger::{Entry, Ledger};
 use crate::refusal::Code;
@@ -75,7 +75,7 @@ impl RunningMachines {
 
     /// Who is signed in, if that is known.
     pub(crate) fn account(&self) -> Result<Option<String>, Error> {
-        self.api.access.login().map(|login| login.account).map_err(|error| of_login(&error))
+        self.api.access.login().map(|login| login.account)
     }
 
     /// The place of a machine: the same one each time. `None` if Google has not given it an address yet.

@@ -7,12 +7,12 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, Fault, NextStep};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::scopes::Scopes;
-use crate::{Google, LoginError, Next, OAuthClient, Result};
+use crate::{Google, OAuthClient, Result};
 
 const MAX_CODE: usize = 1024;
 
@@ -43,13 +43,16 @@ impl Answer {
     pub fn code(self) -> Result<Secret> {
         let (cause, next) = match self {
             Self::Code(code) => return Ok(code),
-            Self::Denied => {
-                ("You did not grant access to Colab, so you are not signed in.".to_owned(), Next::GrantColab)
+            Self::Denied => (
+                "You did not grant access to Colab, so you are not signed in.".to_owned(),
+                NextStep::GrantAccess,
+            ),
+            Self::Refused(reason) => (format!("Google refused the login ({reason})."), NextStep::CheckClient),
+            Self::Foreign | Self::Unrelated => {
+                ("This is no answer to this login.".to_owned(), NextStep::SignIn)
             }
-            Self::Refused(reason) => (format!("Google refused the login ({reason})."), Next::CheckClient),
-            Self::Foreign | Self::Unrelated => ("This is no answer to this login.".to_owned(), Next::SignIn),
         };
-        Err(LoginError::of_person(ErrorKind::Forbidden, cause, next))
+        Err(Error::new(ErrorKind::Forbidden, cause, next).with_fault(Fault::Person))
     }
 }
 
@@ -220,9 +223,9 @@ mod tests {
     fn an_answer_without_a_code_names_the_next_step() {
         assert_eq!(code().code().unwrap().expose(), CODE);
         for (answer, next, said) in [
-            (Answer::Denied, Next::GrantColab, "did not grant"),
-            (Answer::Refused("org_internal".into()), Next::CheckClient, "(org_internal)"),
-            (Answer::Foreign, Next::SignIn, "no answer"),
+            (Answer::Denied, NextStep::GrantAccess, "did not grant"),
+            (Answer::Refused("org_internal".into()), NextStep::CheckClient, "(org_internal)"),
+            (Answer::Foreign, NextStep::SignIn, "no answer"),
         ] {
             let error = answer.code().unwrap_err();
             assert!(error.next == next && error.cause.contains(said), "{error}");

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, NextStep};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use crate::scopes::Scopes;
-use crate::{Google, LoginError, Next, OAuthClient, Result};
+use crate::{Google, OAuthClient, Result};
 
 const FILE: &str = "login.json";
 const MAX_BYTES: u64 = 64 * 1024;
@@ -65,19 +65,21 @@ impl Store {
         let file = match File::open(self.file()) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.unusable(&format!("cannot be read: {error}"), Next::SignIn)),
+            Err(error) => return Err(self.unusable(&format!("cannot be read: {error}"), NextStep::SignIn)),
         };
         if !is_private(&file) {
-            return Err(self.unusable("can be read by other users, or is not yours", Next::ClosePermissions));
+            return Err(
+                self.unusable("can be read by other users, or is not yours", NextStep::ClosePermissions)
+            );
         }
         let mut text = Vec::new();
         let read = file.take(MAX_BYTES).read_to_end(&mut text).ok();
         let written = read.and_then(|_| serde_json::from_slice::<Written>(&text).ok());
-        let written = written.ok_or_else(|| self.unusable("is damaged", Next::SignIn))?;
+        let written = written.ok_or_else(|| self.unusable("is damaged", NextStep::SignIn))?;
         if written.token_uri != google.token {
-            return Err(self.unusable("belongs to another server", Next::SignIn));
+            return Err(self.unusable("belongs to another server", NextStep::SignIn));
         }
-        written.login().map(Some).ok_or_else(|| self.unusable("is damaged", Next::SignIn))
+        written.login().map(Some).ok_or_else(|| self.unusable("is damaged", NextStep::SignIn))
     }
 
     /// Replaces the login as a whole.
@@ -88,14 +90,17 @@ impl Store {
             state::replace(&self.file(), &text)
         };
         written.and_then(write).map_err(|error: io::Error| {
-            self.unusable(&format!("cannot be written: {error}. The login was not stored"), Next::Repeat)
+            self.unusable(
+                &format!("cannot be written: {error}. The login was not stored"),
+                NextStep::TryAgain,
+            )
         })
     }
 
     pub(crate) fn remove(&self) -> Result<()> {
         match fs::remove_file(self.file()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.unusable(&format!("cannot be removed: {error}"), Next::Repeat))
+                Err(self.unusable(&format!("cannot be removed: {error}"), NextStep::TryAgain))
             }
             _ => Ok(()),
         }
@@ -103,22 +108,23 @@ impl Store {
 
     /// Waits until no other process changes the login: a token that is replaced is valid once.
     pub(crate) async fn lock(&self) -> Result<File> {
-        let unusable = |error: &io::Error| self.unusable(&format!("cannot be locked: {error}"), Next::Repeat);
+        let unusable =
+            |error: &io::Error| self.unusable(&format!("cannot be locked: {error}"), NextStep::TryAgain);
         let opened = state::create_folder(&self.0).and_then(|()| state::open_lock(&self.0.join("lock")));
         let lock = opened.map_err(|error| unusable(&error))?;
         let end = Instant::now() + LOCK_TIMEOUT;
         while !state::try_lock(&lock).map_err(|error| unusable(&error))? {
             if Instant::now() > end {
-                return Err(self.unusable("is in use by another process", Next::Repeat));
+                return Err(self.unusable("is in use by another process", NextStep::TryAgain));
             }
             sleep(LOCK_PAUSE).await;
         }
         Ok(lock)
     }
 
-    fn unusable(&self, problem: &str, next: Next) -> LoginError {
+    fn unusable(&self, problem: &str, next: NextStep) -> Error {
         let cause = format!("The file of the Colab login {problem}: {}", self.file().display());
-        LoginError::of_person(ErrorKind::Unavailable, cause, next)
+        Error::new(ErrorKind::Unavailable, cause, next)
     }
 }
 
@@ -206,7 +212,7 @@ pub(crate) mod tests {
 
         fs::set_permissions(store.file(), fs::Permissions::from_mode(0o640)).unwrap();
         let error = store.load(&google).unwrap_err();
-        assert_eq!(error.next, Next::ClosePermissions);
+        assert_eq!(error.next, NextStep::ClosePermissions);
         store.remove().unwrap();
         store.remove().unwrap();
         assert_eq!(store.load(&google).unwrap(), None);
@@ -218,7 +224,7 @@ pub(crate) mod tests {
         let store = Store::new(folder.path());
         store.save(&login(), &Google::default()).unwrap();
         let error = store.load(&Google::on_loopback("http://127.0.0.1:4000").unwrap()).unwrap_err();
-        assert!(error.cause.contains("another server") && error.next == Next::SignIn, "{error}");
+        assert!(error.cause.contains("another server") && error.next == NextStep::SignIn, "{error}");
     }
 
     #[test]

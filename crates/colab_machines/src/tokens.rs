@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use connection::Secret;
-use place::ErrorKind;
+use place::{Error, ErrorKind, NextStep};
 use serde::Deserialize;
 
 use crate::scopes::Scopes;
 use crate::sign_in::plain_reason;
-use crate::{LoginError, Next, OAuthClient, Result, SignIn};
+use crate::{OAuthClient, Result, SignIn};
 
 /// The longest time that a token can be valid for.
 const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
@@ -100,7 +100,7 @@ pub(crate) fn read(grant: Grant, status: u16, body: &[u8], now: SystemTime) -> R
     }
     let malformed = |what| {
         let cause = format!("Google's response has no {what}.");
-        LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat)
+        Error::new(ErrorKind::RemoteFailure, cause, NextStep::TryAgain)
     };
     let body: Body = serde_json::from_slice(body).map_err(|_| malformed("tokens"))?;
     if !body.token_type.is_some_and(|it| it.eq_ignore_ascii_case("bearer")) {
@@ -118,37 +118,33 @@ pub(crate) fn read(grant: Grant, status: u16, body: &[u8], now: SystemTime) -> R
     })
 }
 
-fn refusal(grant: Grant, status: u16, error: Option<&str>) -> LoginError {
+fn refusal(grant: Grant, status: u16, error: Option<&str>) -> Error {
     match (status, error) {
         // The redirect is another attempt's.
-        (_, Some("invalid_grant" | "redirect_uri_mismatch")) if grant == Grant::Code => {
-            LoginError::of_person(
-                ErrorKind::Unauthorized,
-                "Google does not accept the code: it has expired, was used before, or belongs to another attempt.",
-                Next::SignIn,
-            )
-        }
-        (_, Some("invalid_grant")) => LoginError::of_person(
+        (_, Some("invalid_grant" | "redirect_uri_mismatch")) if grant == Grant::Code => Error::new(
+            ErrorKind::Unauthorized,
+            "Google does not accept the code: it has expired, was used before, or belongs to another attempt.",
+            NextStep::SignIn,
+        ),
+        (_, Some("invalid_grant")) => Error::new(
             ErrorKind::Unauthorized,
             "Google does not accept the login: it has expired, or access was revoked. If the consent screen of the \
              OAuth client is in \"Testing\", a login ends after seven days.",
-            Next::SignIn,
+            NextStep::SignIn,
         ),
-        (401, _) | (_, Some("invalid_client" | "unauthorized_client" | "deleted_client")) => {
-            LoginError::of_person(
-                ErrorKind::Unauthorized,
-                "Google does not accept the OAuth client: it was deleted, or its secret was replaced.",
-                Next::CreateClient,
-            )
-        }
+        (401, _) | (_, Some("invalid_client" | "unauthorized_client" | "deleted_client")) => Error::new(
+            ErrorKind::Unauthorized,
+            "Google does not accept the OAuth client: it was deleted, or its secret was replaced.",
+            NextStep::CreateClient,
+        ),
         (429 | 500.., _) => {
             let cause = format!("Google cannot answer at the moment (status {status}).");
-            LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat)
+            Error::new(ErrorKind::RemoteFailure, cause, NextStep::TryAgain)
         }
         (_, error) => {
             let reason = plain_reason(error.unwrap_or_default());
             let cause = format!("Google refused the request (status {status}, {reason}).");
-            LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::SignIn)
+            Error::new(ErrorKind::RemoteFailure, cause, NextStep::SignIn)
         }
     }
 }
@@ -202,26 +198,38 @@ mod tests {
     #[test]
     fn refusals_name_a_cause_and_repeat_no_body() {
         for (status, body, kind, next, said) in [
-            (400, r#"{"error": "invalid_grant"}"#, ErrorKind::Unauthorized, Next::SignIn, "seven days"),
-            (401, r#"{"error": "invalid_client"}"#, ErrorKind::Unauthorized, Next::CreateClient, "deleted"),
-            (401, "hush", ErrorKind::Unauthorized, Next::CreateClient, "deleted"),
-            (400, r#"{"error": "hush hush"}"#, ErrorKind::RemoteFailure, Next::SignIn, "unknown_error"),
+            (400, r#"{"error": "invalid_grant"}"#, ErrorKind::Unauthorized, NextStep::SignIn, "seven days"),
+            (
+                401,
+                r#"{"error": "invalid_client"}"#,
+                ErrorKind::Unauthorized,
+                NextStep::CreateClient,
+                "deleted",
+            ),
+            (401, "hush", ErrorKind::Unauthorized, NextStep::CreateClient, "deleted"),
+            (400, r#"{"error": "hush hush"}"#, ErrorKind::RemoteFailure, NextStep::SignIn, "unknown_error"),
             (
                 400,
                 r#"{"error": "invalid_request"}"#,
                 ErrorKind::RemoteFailure,
-                Next::SignIn,
+                NextStep::SignIn,
                 "invalid_request",
             ),
-            (503, "hush", ErrorKind::RemoteFailure, Next::Repeat, "503"),
-            (429, "", ErrorKind::RemoteFailure, Next::Repeat, "429"),
-            (302, "", ErrorKind::RemoteFailure, Next::SignIn, "302"),
-            (200, "hush", ErrorKind::RemoteFailure, Next::Repeat, "no tokens"),
-            (200, r#"{"access_token": "hush"}"#, ErrorKind::RemoteFailure, Next::Repeat, "Bearer"),
-            (200, r#"{"token_type": "Bearer"}"#, ErrorKind::RemoteFailure, Next::Repeat, "access token"),
+            (503, "hush", ErrorKind::RemoteFailure, NextStep::TryAgain, "503"),
+            (429, "", ErrorKind::RemoteFailure, NextStep::TryAgain, "429"),
+            (302, "", ErrorKind::RemoteFailure, NextStep::SignIn, "302"),
+            (200, "hush", ErrorKind::RemoteFailure, NextStep::TryAgain, "no tokens"),
+            (200, r#"{"access_token": "hush"}"#, ErrorKind::RemoteFailure, NextStep::TryAgain, "Bearer"),
+            (
+                200,
+                r#"{"token_type": "Bearer"}"#,
+                ErrorKind::RemoteFailure,
+                NextStep::TryAgain,
+                "access token",
+            ),
         ] {
             let error = read(Grant::RefreshToken, status, body.as_bytes(), NOW).unwrap_err();
-            assert_eq!((error.kind, error.next), (kind, next), "{status} {body}");
+            assert_eq!((error.kind, &error.next), (kind, &next), "{status} {body}");
             assert!(error.cause.contains(said) && !error.cause.contains("hush"), "{error}");
         }
     }
@@ -231,7 +239,7 @@ mod tests {
         for reason in ["invalid_grant", "redirect_uri_mismatch"] {
             let body = format!(r#"{{"error": "{reason}"}}"#);
             let error = read(Grant::Code, 400, body.as_bytes(), NOW).unwrap_err();
-            assert!(error.cause.contains("the code") && error.next == Next::SignIn, "{error}");
+            assert!(error.cause.contains("the code") && error.next == NextStep::SignIn, "{error}");
         }
     }
 

@@ -73,6 +73,16 @@ pub enum NextStep {
     StartMachine,
     /// The person signs in to the account of the machines, or again.
     SignIn,
+    /// The person signs in again, and allows everything that is listed.
+    GrantAccess,
+    /// The person creates an OAuth client for a desktop app, and signs in with its file.
+    CreateClient,
+    /// The person checks the OAuth client, its project and the test users, and signs in again.
+    CheckClient,
+    /// The person enables the API in the project of the OAuth client, or has it opened.
+    EnableApi,
+    /// The person makes the file readable by its owner only.
+    ClosePermissions,
 
     /// Start a server, or give the address of a running one.
     GiveAddress,
@@ -148,6 +158,15 @@ impl fmt::Display for NextStep {
             Self::ListMachines => "List the machines.",
             Self::StartMachine => "Start a machine first.",
             Self::SignIn => "The person has to sign in.",
+            Self::GrantAccess => "The person has to sign in again, and select everything that is listed.",
+            Self::CreateClient => {
+                "The person has to create an OAuth client for a desktop app, and sign in with its file."
+            }
+            Self::CheckClient => {
+                "The person has to check the OAuth client, its project and the test users, and sign in again."
+            }
+            Self::EnableApi => "The person has to enable the API in the project of the OAuth client.",
+            Self::ClosePermissions => "The person has to make the file readable by its owner only.",
             Self::GiveAddress => "Start a server, or give the address of a running one.",
             Self::GiveToken { obtain } => return write!(f, "{obtain} Then give it as this server's token."),
             Self::GivePassword => "Give the server's address and password.",

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, Local};
-use colab_machines::{Expiry, Login, LoginError, Next, Revocation};
-use place::ErrorKind;
+use colab_machines::{Expiry, Login, Revocation};
+use place::{Error, ErrorKind, NextStep};
 
 pub(super) const OPENED: &str = "\nIf no browser opens, open the address above. Then allow access to Colab.\n\
      Waiting for Google's answer. Ctrl-C cancels.";
@@ -19,36 +19,38 @@ pub(super) const FOREIGN: &str =
 pub(super) const UNRELATED: &str = "cellbridge: This is neither an address with Google's answer nor a code. Paste the \
      whole address of the last page in the browser.";
 
-pub(super) fn next(next: Next) -> &'static str {
+pub(super) fn next(next: &NextStep) -> &'static str {
     match next {
-        Next::SignIn => "Run `cellbridge colab login` again.",
-        Next::GrantColab => "Run `cellbridge colab login` again, and select everything on Google's page.",
-        Next::CreateClient => {
+        NextStep::SignIn => "Run `cellbridge colab login` again.",
+        NextStep::GrantAccess => {
+            "Run `cellbridge colab login` again, and select everything on Google's page."
+        }
+        NextStep::CreateClient => {
             "Create an OAuth client for a desktop app at https://console.cloud.google.com/auth/clients and give its JSON \
              file: `cellbridge colab login --client-oauth-config FILE`"
         }
-        Next::CheckClient => {
+        NextStep::CheckClient => {
             "Check that the OAuth client is one for a desktop app, that the Colab API is enabled in its project, and that \
              the app is published or your account is a test user. Then run `cellbridge colab login` again."
         }
-        Next::EnableApi => {
+        NextStep::EnableApi => {
             "Run `gcloud services enable colaboratory.googleapis.com` for the project of the OAuth client, for example in \
              https://shell.cloud.google.com, and wait some minutes. If `cellbridge colab status` then reports the same, \
              Google has to open the API for your project: see https://developers.google.com/colab/api"
         }
-        Next::ClosePermissions => {
+        NextStep::ClosePermissions => {
             "Run `cellbridge doctor --fix`, or remove the file and run `cellbridge colab login` again."
         }
-        Next::Repeat => "Repeat the command later.",
+        _ => "Repeat the command later.",
     }
 }
 
-pub(super) fn failure(error: &LoginError) -> String {
-    format!("{} {}", error.cause, next(error.next))
+pub(super) fn failure(error: &Error) -> String {
+    format!("{} {}", error.cause, next(&error.next))
 }
 
 pub(super) fn not_signed_in() -> String {
-    format!("You are not signed in to Colab's API. {}", next(Next::CreateClient))
+    format!("You are not signed in to Colab's API. {}", next(&NextStep::CreateClient))
 }
 
 /// The result of a login.
@@ -63,26 +65,26 @@ pub(super) fn signed_in(login: &Login, now: SystemTime) -> String {
 }
 
 /// Whether Google's API can be used.
-pub(super) fn api(problem: Option<&LoginError>) -> String {
+pub(super) fn api(problem: Option<&Error>) -> String {
     match problem {
         None => "API: answers".to_owned(),
-        Some(problem) => format!("API: {}\nNext: {}", problem.cause, next(problem.next)),
+        Some(problem) => format!("API: {}\nNext: {}", problem.cause, next(&problem.next)),
     }
 }
 
 /// The login, and why it is not valid or could not be checked.
-pub(super) fn status(login: &Login, problem: Option<&LoginError>, now: SystemTime) -> String {
+pub(super) fn status(login: &Login, problem: Option<&Error>, now: SystemTime) -> String {
     let missing = login.scopes.missing();
     let expiry = Expiry::of(login, now, problem.is_none());
     let (state, next) = match problem {
         Some(problem) if problem.kind == ErrorKind::Unauthorized => {
-            (format!("not valid. {}", problem.cause), Some(problem.next))
+            (format!("not valid. {}", problem.cause), Some(&problem.next))
         }
-        Some(problem) => (format!("not checked. {}", problem.cause), Some(problem.next)),
+        Some(problem) => (format!("not checked. {}", problem.cause), Some(&problem.next)),
         None if !login.scopes.allow_machines() => {
-            ("valid, without access to Colab machines".to_owned(), Some(Next::GrantColab))
+            ("valid, without access to Colab machines".to_owned(), Some(&NextStep::GrantAccess))
         }
-        None => ("valid".to_owned(), expiry.is_near(now).then_some(Next::SignIn)),
+        None => ("valid".to_owned(), expiry.is_near(now).then_some(&NextStep::SignIn)),
     };
     let account = login.account.as_deref().unwrap_or("unknown (the e-mail address was not granted)");
     let mut lines = vec![

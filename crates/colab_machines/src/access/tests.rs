@@ -37,7 +37,7 @@ async fn another_login_ends_the_use_of_the_token_and_a_logout_too() {
     assert_eq!(access.token().await.unwrap().expose(), "access-2-hush");
     access.store.remove().unwrap();
     let error = access.token().await.unwrap_err();
-    assert_eq!((error.kind, error.next), (ErrorKind::Unauthorized, Next::SignIn));
+    assert_eq!((error.kind, error.next), (ErrorKind::Unauthorized, NextStep::SignIn));
     assert!(!access.is_present());
 }
 

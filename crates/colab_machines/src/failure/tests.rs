@@ -102,12 +102,12 @@ fn a_project_without_the_api_is_no_missing_machine() {
 #[test]
 fn a_check_of_the_api_names_the_next_step() {
     for (status, reason, next) in [
-        (404, None, Next::EnableApi),
-        (403, None, Next::EnableApi),
-        (403, Some("SERVICE_DISABLED"), Next::EnableApi),
-        (403, Some("ACCESS_TOKEN_SCOPE_INSUFFICIENT"), Next::GrantColab),
-        (401, None, Next::SignIn),
-        (503, None, Next::Repeat),
+        (404, None, NextStep::EnableApi),
+        (403, None, NextStep::EnableApi),
+        (403, Some("SERVICE_DISABLED"), NextStep::EnableApi),
+        (403, Some("ACCESS_TOKEN_SCOPE_INSUFFICIENT"), NextStep::GrantAccess),
+        (401, None, NextStep::SignIn),
+        (503, None, NextStep::TryAgain),
     ] {
         assert_eq!(of_response(status, "", reason).of_check().next, next, "{status} {reason:?}");
     }
@@ -183,8 +183,8 @@ fn a_refusal_that_is_no_json_counts_by_its_status() {
 
 #[test]
 fn only_what_may_change_soon_is_tried_again_and_only_what_may_have_worked_is_ambiguous() {
-    let timeout = Failure::Login(LoginError::of_google(ErrorKind::Timeout, "", Next::Repeat));
-    let dead = Failure::Login(LoginError::of_person(ErrorKind::Unauthorized, "", Next::SignIn));
+    let timeout = Failure::Login(Error::new(ErrorKind::Timeout, "", NextStep::TryAgain));
+    let dead = Failure::Login(Error::new(ErrorKind::Unauthorized, "", NextStep::SignIn));
     for (failure, is_transient, is_ambiguous) in [
         (timeout, true, true),
         (dead, false, false),
@@ -206,8 +206,8 @@ fn only_what_may_change_soon_is_tried_again_and_only_what_may_have_worked_is_amb
 
 #[test]
 fn a_dead_login_is_said_as_such() {
-    let dead = LoginError::of_person(ErrorKind::Unauthorized, "It has expired.", Next::SignIn);
-    let error = of_login(&dead);
+    let dead = Error::new(ErrorKind::Unauthorized, "It has expired.", NextStep::SignIn);
+    let error = Failure::Login(dead.clone()).explain(Subject::Account);
     assert_eq!(
         (error.kind, error.fault, &error.next),
         (ErrorKind::Unauthorized, Fault::Person, &NextStep::SignIn)

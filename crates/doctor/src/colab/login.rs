@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use colab_machines::{Expiry, Http, Login, LoginError, Store, renew};
+use colab_machines::{Expiry, Http, Login, Store, renew};
 
 use super::CHECK;
 use crate::finding::Finding;
@@ -31,17 +31,17 @@ pub(crate) async fn check(machine: &Machine, http: Http) -> Vec<Finding> {
         findings.push(match checked {
             Ok(()) => CHECK.ok(API, "Google's Colab API answers."),
             Err(error) => {
-                CHECK.warning(API, format!("{error} `cellbridge colab status` names the next step."))
+                CHECK.warning(API, format!("{} `cellbridge colab status` names the next step.", error.cause))
             }
         });
     }
     findings
 }
 
-fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Finding {
+fn finding(login: colab_machines::Result<Login>, now: SystemTime) -> Finding {
     let login = match login {
         Ok(login) => login,
-        Err(error) => return CHECK.warning(SUBJECT, format!("{error} {AGAIN}")),
+        Err(error) => return CHECK.warning(SUBJECT, format!("{} {AGAIN}", error.cause)),
     };
     let who = login.account.as_deref().unwrap_or("an unknown account");
     let expiry = Expiry::of(&login, now, false);
