@@ -6,9 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jupyter::Source;
 use rest::discovery::{self, Discovery, UnusedFile, UnusedReason};
-use rest::{
-    Address, Credentials, Kind, LiveExtension, NextStep, Options, RestError, Rights, Secret, Server, Status,
-};
+use rest::{Address, Credentials, Kind, LiveExtension, NextStep, Options, RestError, Rights, Secret, Server};
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
@@ -124,7 +122,7 @@ async fn ask(address: Address, credentials: Credentials, origin: Origin, reach: 
 }
 
 async fn answer(server: &Server, has_credentials: bool) -> rest::Result<Answer> {
-    let Status { version, .. } = server.status().await?;
+    let version = server.status().await?;
     let (rights, extension) = tokio::join!(server.rights(), server.live_extension());
     Ok(Answer { version, has_credentials, rights: rights?, extension: extension? })
 }

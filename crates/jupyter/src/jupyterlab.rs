@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use place::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath, Showing};
-use rest::{EVENTS, Io, RestError, Server};
+use rest::{EVENTS, RestError, Server, SocketStream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
@@ -195,16 +194,13 @@ impl TabAnswer {
 /// A connection to the tabs of a server.
 struct Tabs {
     server: Server,
-    events: WebSocketStream<Box<dyn Io>>,
+    events: SocketStream,
 }
 
 impl Tabs {
     async fn subscribe(server: &Server) -> Result<Self, Error> {
         match timeout(SUBSCRIBE_TIMEOUT, server.websocket(EVENTS, &[])).await {
-            Ok(socket) => {
-                let socket = socket.map_err(failure::of)?;
-                Ok(Self { server: server.clone(), events: socket.into_stream().await })
-            }
+            Ok(socket) => Ok(Self { server: server.clone(), events: socket.map_err(failure::of)?.stream }),
             Err(_) => Err(disconnected("it did not answer")),
         }
     }

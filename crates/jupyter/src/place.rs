@@ -12,7 +12,7 @@ use place::{
     FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode, Near,
     NotebookPath, Place, nearest,
 };
-use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
+use rest::{ContentsQuery, Download, EntryKind, Kind};
 use tokio::sync::watch;
 
 use crate::documents::{Documents, ServerDocument};
@@ -100,14 +100,14 @@ impl Jupyter {
     }
 
     /// Contacts the server of the documents.
-    pub async fn status(&self) -> Result<Status, Error> {
+    pub async fn status(&self) -> Result<(), Error> {
         let status = self.handle.call(|server| async move { server.status().await }).await;
-        self.detect_after(status)
+        self.detect_after(status).map(drop)
     }
 
     /// Contacts the server of the kernels.
-    pub async fn kernel_status(&self) -> Result<Status, Error> {
-        self.kernel_handle.call(|server| async move { server.status().await }).await
+    pub async fn kernel_status(&self) -> Result<(), Error> {
+        self.kernel_handle.call(|server| async move { server.status().await }).await.map(drop)
     }
 
     /// Fails unless a file may be written at `path`. Returns whether there is one.

@@ -13,25 +13,15 @@ pub(crate) use transport::{beyond_proxy, innermost, of_proxy, of_transport, time
 
 use crate::address::origin_and_path;
 use crate::hub::address::HubServer;
-use crate::{Kind, NextStep, RestError};
+use crate::{Credentials, Kind, NextStep, RestError};
 
 /// How to get a server's token, as a sentence.
 const FROM_LOG: &str = "Take the token from the server's log or from `jupyter server list`.";
 
-/// The kind of credentials sent to the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Authentication {
-    None,
-    Token,
-    Password,
-    Forwarded,
-    Issued,
-}
-
 /// A request that failed.
 pub(crate) struct FailedRequest<'a> {
     pub(crate) base: &'a Url,
-    pub(crate) authentication: Authentication,
+    pub(crate) credentials: &'a Credentials,
     /// The object of the request, as part of a sentence: `"x.ipynb"`, `kernel 1f…`.
     pub(crate) subject: &'a str,
 }
@@ -59,7 +49,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
             return of_denial(request, message.as_deref().unwrap_or_default());
         }
         424 => return stopped(request.base),
-        502..=504 if request.authentication == Authentication::Issued && !is_json(response.body) => {
+        502..=504 if matches!(request.credentials, Credentials::Issued(_)) && !is_json(response.body) => {
             return starting(request.base);
         }
         status @ 500..=599 => {
@@ -220,22 +210,22 @@ fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
     let give_token =
         NextStep::GiveToken { obtain: hub.as_ref().map_or(FROM_LOG.into(), |hub| hub.make_token().into()) };
     let detail = detail(Some(message), &IS_REFUSED);
-    let cause = match request.authentication {
-        Authentication::None => {
+    let cause = match request.credentials {
+        Credentials::None => {
             format!("{server} requires a token or a password, and none was given{detail}.")
         }
-        Authentication::Token if hub.is_some() => {
+        Credentials::Token(_) if hub.is_some() => {
             format!("{server} does not accept the token, or its scopes do not allow this{detail}.")
         }
-        Authentication::Token => format!("{server} does not accept the token{detail}."),
-        Authentication::Password => format!("{server} does not accept the login with the password{detail}."),
-        Authentication::Forwarded => format!("{server} does not allow this agent's user to do that."),
-        Authentication::Issued => format!("{server} does not allow that{detail}."),
+        Credentials::Token(_) => format!("{server} does not accept the token{detail}."),
+        Credentials::Password(_) => format!("{server} does not accept the login with the password{detail}."),
+        Credentials::Forwarded(_) => format!("{server} does not allow this agent's user to do that."),
+        Credentials::Issued(_) => format!("{server} does not allow that{detail}."),
     };
-    let next = match request.authentication {
-        Authentication::Password if hub.is_none() => "Correct the password, or give a token instead.".into(),
-        Authentication::Forwarded => "Use a token or a login that has this permission.".into(),
-        Authentication::Issued => {
+    let next = match request.credentials {
+        Credentials::Password(_) if hub.is_none() => "Correct the password, or give a token instead.".into(),
+        Credentials::Forwarded(_) => "Use a token or a login that has this permission.".into(),
+        Credentials::Issued(_) => {
             "Check the path: only files can be read and written, each by itself.".into()
         }
         _ => give_token,

@@ -30,7 +30,6 @@ pub struct RunningServer {
     /// The folder that it serves.
     pub root: PathBuf,
     pub pid: u32,
-    pub version: Option<String>,
     pub started: SystemTime,
 }
 
@@ -64,8 +63,6 @@ struct ServerFile {
     notebook_dir: Option<PathBuf>,
     #[serde(default)]
     sock: String,
-    #[serde(default)]
-    version: Option<String>,
 }
 
 /// The running servers: first those whose root contains the working directory, the closest one first; then the others,
@@ -166,7 +163,6 @@ fn read_server(path: &Path, metadata: &fs::Metadata) -> Result<RunningServer, Un
         address,
         root: file.root_dir.or(file.notebook_dir).unwrap_or_default(),
         pid: file.pid,
-        version: file.version,
         started: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     })
 }

@@ -1,16 +1,12 @@
-//! Cryptographically secure random bytes.
+//! Random names of temporary files.
 
 use crate::{Kind, RestError, Result};
 
-pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        RestError::new(
-            Kind::Server,
-            format!("The operating system returned no random bytes: {error}."),
-            "Try again.",
-        )
-        .with_source(error)
+/// Eight random hexadecimal digits.
+pub(crate) fn digits() -> Result<String> {
+    let number = getrandom::u32().map_err(|error| {
+        let cause = format!("The operating system returned no random bytes: {error}.");
+        RestError::new(Kind::Server, cause, "Try again.").with_source(error)
     })?;
-    Ok(bytes)
+    Ok(format!("{number:08x}"))
 }

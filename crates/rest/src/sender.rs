@@ -11,7 +11,7 @@ use reqwest::{Client, Response};
 use tokio::sync::OnceCell;
 use url::Url;
 
-use crate::diagnosis::{self, Authentication};
+use crate::diagnosis;
 use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::{Credentials, Kind, NextStep, Options, RestError, Result, Secret, body, client};
@@ -48,16 +48,6 @@ impl Sender {
 
     pub(crate) fn issued(&self) -> Option<Secret> {
         self.issued.lock().clone()
-    }
-
-    pub(crate) fn authentication(&self) -> Authentication {
-        match self.credentials {
-            Credentials::None => Authentication::None,
-            Credentials::Token(_) => Authentication::Token,
-            Credentials::Password(_) => Authentication::Password,
-            Credentials::Forwarded(_) => Authentication::Forwarded,
-            Credentials::Issued(_) => Authentication::Issued,
-        }
     }
 
     /// The server as its Hub knows it. `None` if the address is not one of a Hub.

@@ -33,8 +33,7 @@ impl Channels {
     async fn open(&self, session: &str, protocols: &[&str]) -> Result<Dialed, RestError> {
         let path = rest::channels_path(&self.kernel, session)?;
         let socket = self.server.websocket(&path, protocols).await?;
-        let protocol = socket.protocol.clone();
-        Ok(Dialed::new(socket.into_stream().await, protocol))
+        Ok(Dialed::new(socket.stream, socket.protocol))
     }
 
     /// Whether an error says nothing of a machine's kernel: its proxy answers for the server, and a login may end.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use place::{Error, ErrorKind};
-use rest::{KernelModel, NewSession, SessionChange, SessionKernel, SessionModel};
+use rest::{KernelModel, SessionKernel, SessionModel};
 
 use crate::server_handle::ServerHandle;
 
@@ -22,12 +22,8 @@ impl Sessions {
     }
 
     pub(super) async fn create(&self, notebook: &str, kernel: SessionKernel) -> Result<SessionModel, Error> {
-        let new = NewSession { path: notebook.to_owned(), kernel };
-        let made = self.handle.call(|server| {
-            let new = new.clone();
-            async move { server.create_session(new).await }
-        });
-        made.await
+        let kernel = &kernel;
+        self.handle.call(|server| async move { server.create_session(notebook, kernel).await }).await
     }
 
     /// Creates a session for a notebook that has none. The server looks for a session and creates one in two steps, and
@@ -62,11 +58,8 @@ impl Sessions {
     }
 
     pub(super) async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
-        let change = SessionChange { path: None, kernel: Some(kernel) };
-        let changed = self.handle.call(|server| {
-            let change = change.clone();
-            async move { server.change_session(session, change).await }
-        });
+        let kernel = &kernel;
+        let changed = self.handle.call(|server| async move { server.change_session(session, kernel).await });
         kernel_of(changed.await?)
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::lenient;
 use crate::body::{self, Payload};
-use crate::random::random;
+use crate::random;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, path};
 
@@ -63,8 +63,6 @@ pub struct Entry {
     pub is_writable: bool,
     /// When it was last written (ISO 8601), unchanged from the response.
     pub last_modified: Option<String>,
-    /// When it was created (ISO 8601).
-    pub created: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
     /// The hash of its content with the algorithm's name, `sha256:…`.
@@ -73,8 +71,6 @@ pub struct Entry {
     pub content: Option<Bytes>,
     /// A folder's entries.
     pub entries: Vec<Entry>,
-    /// The server's warning about an invalid notebook, after saving it.
-    pub message: Option<String>,
 }
 
 /// An entry in a response. Unknown fields are ignored.
@@ -90,8 +86,6 @@ struct Model<'a> {
     #[serde(default)]
     last_modified: Option<String>,
     #[serde(default)]
-    created: Option<String>,
-    #[serde(default)]
     size: Option<u64>,
     #[serde(default)]
     hash: Option<String>,
@@ -101,8 +95,6 @@ struct Model<'a> {
     format: Option<String>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(default)]
-    message: Option<String>,
 }
 
 impl Server {
@@ -257,12 +249,10 @@ impl Model<'_> {
             kind,
             is_writable: self.writable.unwrap_or(true),
             last_modified: self.last_modified,
-            created: self.created,
             size: self.size,
             hash: self.hash.map(|hash| format!("{algorithm}:{hash}")),
             content: None,
             entries: Vec::new(),
-            message: self.message,
         }
     }
 }
@@ -277,7 +267,7 @@ fn decode(base64: &str) -> Option<Bytes> {
 fn temporary(path: &str) -> Result<String> {
     let path = path.trim_matches('/');
     let stem = path.strip_suffix(".ipynb").unwrap_or(path);
-    Ok(format!("{stem}-{:08x}.ipynb", u32::from_be_bytes(random()?)))
+    Ok(format!("{stem}-{}.ipynb", random::digits()?))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
 use crate::auth::denial::explain;
 use crate::body::Payload;
-use crate::random::random;
+use crate::random;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis, path};
 
@@ -109,7 +109,7 @@ impl Server {
     /// Begins to upload a file that will be at `path`.
     pub fn upload(&self, path: &str) -> Result<Upload> {
         let path = path.trim_matches('/').to_owned();
-        let temporary = format!("{path}.part-{:08x}", u32::from_be_bytes(random()?));
+        let temporary = format!("{path}.part-{}", random::digits()?);
         Ok(Upload {
             server: self.clone(),
             path,
@@ -292,7 +292,7 @@ async fn write_again(server: &Server, temporary: &str, path: &str, replaces: boo
 
 /// Gives the file its name, in place of the old one, which is kept until then.
 async fn replace(server: &Server, temporary: &str, path: &str) -> Result<()> {
-    let old = format!("{path}.old-{:08x}", u32::from_be_bytes(random()?));
+    let old = format!("{path}.old-{}", random::digits()?);
     server.rename(path, &old).await?;
     if let Err(error) = server.rename(temporary, path).await {
         server.rename(&old, path).await?;

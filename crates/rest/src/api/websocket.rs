@@ -1,20 +1,16 @@
 //! Opens web sockets with the HTTP client of all other requests, which applies its TLS, proxy and cookies, and sends the
 //! token in a header, never in the URL.
 
-use std::fmt;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL};
-use tokio::io::{AsyncRead, AsyncWrite};
+use reqwest::{StatusCode, Upgraded};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::auth::denial::explain;
-use crate::random::random;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 
@@ -25,49 +21,22 @@ const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// (`kernel_info_timeout`).
 const TIMEOUT: Duration = Duration::from_secs(75);
 
-/// The connection of a WebSocket, with or without TLS and proxy.
-pub use reqwest::Upgraded;
+/// A stream of messages, with or without TLS and proxy.
+pub type SocketStream = WebSocketStream<Upgraded>;
 
-/// The byte stream below a WebSocket.
-pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
-
-/// A WebSocket after the handshake.
+/// A WebSocket after the handshake. Nothing has been read from it.
+#[derive(Debug)]
 pub struct Socket {
-    /// Nothing has been read from it since the handshake.
-    pub io: Upgraded,
+    pub stream: SocketStream,
     /// The subprotocol chosen by the server.
     pub protocol: Option<String>,
-}
-
-impl Socket {
-    /// A stream of messages over the connection.
-    pub async fn into_stream(self) -> WebSocketStream<Box<dyn Io>> {
-        let io: Box<dyn Io> = Box::new(self.io);
-        stream(io).await
-    }
-}
-
-impl fmt::Debug for Socket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Socket").field("protocol", &self.protocol).finish_non_exhaustive()
-    }
-}
-
-/// A stream of messages over `io`, for callers that wrap [`Socket::io`].
-pub async fn stream<S: AsyncRead + AsyncWrite + Unpin>(io: S) -> WebSocketStream<S> {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MAX_MESSAGE_BYTES))
-        .max_frame_size(Some(MAX_MESSAGE_BYTES));
-    WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await
 }
 
 impl Server {
     /// Opens a WebSocket at `path_and_query`, which is encoded and relative to the base URL. Offers the subprotocols
     /// `protocols` in this order.
     pub async fn websocket(&self, path_and_query: &str, protocols: &[&str]) -> Result<Socket> {
-        let key = key()?;
+        let key = generate_key();
         let mut request = Request::get(path_and_query, "WebSocket");
         request.is_upgrade = true;
         request.timeout = Some(TIMEOUT);
@@ -95,7 +64,11 @@ impl Server {
             )
         })?;
         let io = response.upgrade().await.map_err(|error| diagnosis::of_transport(error, self.base()))?;
-        Ok(Socket { io, protocol })
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
+        let stream = WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await;
+        Ok(Socket { stream, protocol })
     }
 
     async fn refused(&self, path_and_query: &str, response: reqwest::Response) -> RestError {
@@ -117,10 +90,6 @@ impl Server {
         let path = path_and_query.split('?').next().unwrap_or_default();
         explain(self.sender(), &format!("WebSocket at {path}"), response).await
     }
-}
-
-fn key() -> Result<String> {
-    Ok(STANDARD.encode(random::<16>()?))
 }
 
 /// Checks the response to a handshake (RFC 6455 §4.1). Returns the subprotocol chosen by the server.

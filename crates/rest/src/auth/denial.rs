@@ -6,10 +6,10 @@ use reqwest::{Response, StatusCode};
 
 use crate::auth::login::visit_login;
 use crate::body;
-use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
+use crate::diagnosis::{self, FailedRequest, FailedResponse};
 use crate::request::Request;
 use crate::sender::Sender;
-use crate::{Kind, NextStep, RestError};
+use crate::{Credentials, Kind, NextStep, RestError};
 
 /// Explains a response that is not a success.
 pub(crate) fn explain<'s>(
@@ -33,7 +33,7 @@ pub(crate) fn explain<'s>(
                 &sender.base,
             );
         }
-        let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
+        let request = FailedRequest { base: &sender.base, credentials: &sender.credentials, subject };
         let error = diagnosis::of_response(
             &request,
             &FailedResponse { status, location: location.as_deref(), body: &body },
@@ -47,9 +47,9 @@ pub(crate) fn explain<'s>(
 /// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
 /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
 async fn explain_denial(sender: &Sender, denial: RestError) -> RestError {
-    let is_with_token = sender.authentication() == Authentication::Token;
+    let is_with_token = matches!(sender.credentials, Credentials::Token(_));
     let Some(hub) = sender.hub() else {
-        let is_asked = is_with_token || sender.authentication() == Authentication::None;
+        let is_asked = is_with_token || matches!(sender.credentials, Credentials::None);
         return if is_asked && has_password_only(sender).await {
             let cause = format!("{} This server has a password.", denial.cause);
             RestError { cause, next: NextStep::GivePassword, ..denial }

@@ -1,15 +1,20 @@
 use super::message::MAX_MESSAGE;
 use super::*;
+use crate::Secret;
+
+fn token() -> Credentials {
+    Credentials::Token(Secret::new("hush").unwrap())
+}
 
 fn explain(
     base: &str,
-    authentication: Authentication,
+    credentials: Credentials,
     status: u16,
     location: Option<&str>,
     body: &str,
 ) -> RestError {
     let base = Url::parse(base).unwrap();
-    let request = FailedRequest { base: &base, authentication, subject: "\"x.ipynb\"" };
+    let request = FailedRequest { base: &base, credentials: &credentials, subject: "\"x.ipynb\"" };
     let status = StatusCode::from_u16(status).unwrap();
     of_response(&request, &FailedResponse { status, location, body: body.as_bytes() })
 }
@@ -24,18 +29,18 @@ fn each_status_has_a_kind_a_cause_and_a_next_step() {
     let masked = r#"{"message": "Unexpected error while saving file: a/x [Errno 2] No such file or directory: '/r/a/.~x' -> '/r/a/x'"}"#;
     let no_kernel = r#"{"message": "The 'nope' kernel is not available. Please pick another suitable kernel instead, or install that kernel."}"#;
     let table = [
-        (Authentication::None, 403, forbidden, Kind::Unauthorized, "requires a token", "token"),
+        (Credentials::None, 403, forbidden, Kind::Unauthorized, "requires a token", "token"),
+        (token(), 403, forbidden, Kind::Unauthorized, "does not accept the token", "jupyter server list"),
         (
-            Authentication::Token,
+            Credentials::Password(Secret::new("hush").unwrap()),
             403,
             forbidden,
             Kind::Unauthorized,
-            "does not accept the token",
-            "jupyter server list",
+            "password",
+            "Correct the password",
         ),
-        (Authentication::Password, 403, forbidden, Kind::Unauthorized, "password", "Correct the password"),
         (
-            Authentication::None,
+            Credentials::None,
             403,
             r#"{"message": "'_xsrf' argument missing from POST"}"#,
             Kind::Unauthorized,
@@ -43,60 +48,53 @@ fn each_status_has_a_kind_a_cause_and_a_next_step() {
             "token",
         ),
         (
-            Authentication::Token,
+            token(),
             403,
             r#"{"message": "Permission denied: x.ipynb", "reason": null}"#,
             Kind::Forbidden,
             "is not allowed to read or write \"x.ipynb\": Permission denied: x.ipynb",
             "not the cause",
         ),
-        (Authentication::Token, 401, "", Kind::Unauthorized, "does not accept the token", "token"),
-        (Authentication::Token, 404, "<html>", Kind::NotFound, "has no \"x.ipynb\"", "base URL"),
+        (token(), 401, "", Kind::Unauthorized, "does not accept the token", "token"),
+        (token(), 404, "<html>", Kind::NotFound, "has no \"x.ipynb\"", "base URL"),
         (
-            Authentication::Token,
+            token(),
             409,
             r#"{"message": "File already exists: x.ipynb"}"#,
             Kind::Conflict,
             "already exists",
             "another name",
         ),
-        (Authentication::Token, 413, "", Kind::TooLarge, "this size", "limit"),
-        (Authentication::Token, 424, "{}", Kind::Stopped, "not running", "Start it"),
+        (token(), 413, "", Kind::TooLarge, "this size", "limit"),
+        (token(), 424, "{}", Kind::Stopped, "not running", "Start it"),
+        (token(), 400, r#"{"message": "bad", "reason": "type"}"#, Kind::Refused, "bad type", "Correct"),
         (
-            Authentication::Token,
-            400,
-            r#"{"message": "bad", "reason": "type"}"#,
-            Kind::Refused,
-            "bad type",
-            "Correct",
-        ),
-        (
-            Authentication::Token,
+            token(),
             400,
             r#"{"message": "/srv/x.ipynb is not UTF-8 encoded", "reason": "bad format"}"#,
             Kind::Refused,
             "UTF-16",
             "iconv",
         ),
-        (Authentication::Token, 405, "", Kind::Unsupported, "cannot", "Update"),
-        (Authentication::Token, 500, full, Kind::Server, "disk seems to be full", "Free space"),
-        (Authentication::Token, 500, masked, Kind::Server, "disk seems to be full", "Free space"),
-        (Authentication::Token, 500, "<html>oops", Kind::Server, "failed on \"x.ipynb\" (status 500)", "log"),
+        (token(), 405, "", Kind::Unsupported, "cannot", "Update"),
+        (token(), 500, full, Kind::Server, "disk seems to be full", "Free space"),
+        (token(), 500, masked, Kind::Server, "disk seems to be full", "Free space"),
+        (token(), 500, "<html>oops", Kind::Server, "failed on \"x.ipynb\" (status 500)", "log"),
         (
-            Authentication::Token,
+            token(),
             500,
             r#"{"message": "x [Errno 2] No such file or directory: 'a/x'"}"#,
             Kind::NotFound,
             "no folder",
             "folder",
         ),
-        (Authentication::Token, 501, no_kernel, Kind::NotFound, "'nope' kernel", "the server's kernels"),
-        (Authentication::Token, 502, "<html>", Kind::Unreachable, "proxy", "tries again"),
-        (Authentication::Token, 503, "<html>", Kind::Unreachable, "proxy", "tries again"),
-        (Authentication::Token, 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
+        (token(), 501, no_kernel, Kind::NotFound, "'nope' kernel", "the server's kernels"),
+        (token(), 502, "<html>", Kind::Unreachable, "proxy", "tries again"),
+        (token(), 503, "<html>", Kind::Unreachable, "proxy", "tries again"),
+        (token(), 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
     ];
-    for (authentication, status, body, kind, cause, hint) in table {
-        let error = explain(PLAIN, authentication, status, None, body);
+    for (credentials, status, body, kind, cause, hint) in table {
+        let error = explain(PLAIN, credentials, status, None, body);
         assert_eq!(error.kind, kind, "{status} {error}");
         assert!(error.cause.contains(cause), "{status} {error}");
         assert!(error.next.to_string().contains(hint), "{status} {error}");
@@ -133,7 +131,7 @@ fn the_reason_of_the_server_is_passed_on() {
         ),
     ];
     for (status, body, cause) in table {
-        let error = explain(PLAIN, Authentication::Token, status, None, body);
+        let error = explain(PLAIN, token(), status, None, body);
         assert!(error.cause.contains(cause), "{status} {error}");
     }
 }
@@ -141,8 +139,7 @@ fn the_reason_of_the_server_is_passed_on() {
 #[test]
 fn a_missing_program_of_a_kernel_is_named() {
     let base = Url::parse(PLAIN).unwrap();
-    let request =
-        FailedRequest { base: &base, authentication: Authentication::Token, subject: "kernel \"x\"" };
+    let request = FailedRequest { base: &base, credentials: &token(), subject: "kernel \"x\"" };
     let body = br#"{"message": "[Errno 2] No such file or directory: '/opt/gone/bin/python'"}"#;
     let error = of_response(
         &request,
@@ -178,7 +175,7 @@ fn redirects_are_explained_by_their_target() {
         ("https://h.org/", "/hub/", Kind::NotJupyter, "is a JupyterHub"),
     ];
     for (base, location, kind, cause) in table {
-        let error = explain(base, Authentication::None, 302, Some(location), "");
+        let error = explain(base, Credentials::None, 302, Some(location), "");
         assert_eq!(error.kind, kind, "{location}: {error}");
         assert!(error.cause.contains(cause), "{location}: {error}");
         assert!(!error.to_string().contains("hush"), "a query may contain a secret: {error}");
@@ -187,18 +184,24 @@ fn redirects_are_explained_by_their_target() {
 
 #[test]
 fn errors_of_a_hub_name_the_scope_or_the_page() {
-    let stopped = explain(HUB, Authentication::Token, 424, None, "");
+    let stopped = explain(HUB, token(), 424, None, "");
     let next = stopped.next.to_string();
     assert!(next.contains("https://h.org/hub/home"), "{stopped}");
     assert!(next.contains("servers!user=ada"), "{stopped}");
-    let refused = explain(HUB, Authentication::Token, 403, None, "");
+    let refused = explain(HUB, token(), 403, None, "");
     assert!(
         refused.next.to_string().contains("access:servers!user=ada at https://h.org/hub/token"),
         "{refused}"
     );
-    let password = explain(HUB, Authentication::Password, 302, Some("/hub/api/oauth2/authorize?x"), "");
+    let password = explain(
+        HUB,
+        Credentials::Password(Secret::new("hush").unwrap()),
+        302,
+        Some("/hub/api/oauth2/authorize?x"),
+        "",
+    );
     assert!(password.next.to_string().contains("access:servers!user=ada"), "{password}");
-    let named = explain("https://h.org/user/ada/gpu/", Authentication::Token, 424, None, "");
+    let named = explain("https://h.org/user/ada/gpu/", token(), 424, None, "");
     assert!(named.cause.contains("\"gpu\" of ada"), "{named}");
 }
 

@@ -170,8 +170,7 @@ async fn the_metadata_of_a_folder_is_read_without_the_hash() {
 async fn no_session_is_created_with_a_missing_kernel() {
     let fake = Fake::new(|_| reply(404, &[], r#"{"message":"Kernel does not exist: k"}"#)).await;
     let kernel = crate::SessionKernel::Running("k".to_owned());
-    let new = crate::NewSession { path: "x.ipynb".to_owned(), kernel };
-    assert_eq!(fake.client("").create_session(new).await.unwrap_err().kind, Kind::NotFound);
+    assert_eq!(fake.client("").create_session("x.ipynb", &kernel).await.unwrap_err().kind, Kind::NotFound);
     assert_eq!(fake.lines(), ["GET /api/kernels/k"]);
 }
 
@@ -201,7 +200,7 @@ async fn missing_and_unknown_fields_are_accepted() {
     .await;
     let server = fake.client("");
     let session = server.sessions().await.unwrap().remove(0);
-    assert_eq!((session.path.as_str(), session.kind.as_str(), session.kernel), ("", "notebook", None));
+    assert_eq!((session.path.as_str(), session.kernel), ("", None));
     let kernels = server.kernels().await.unwrap();
     assert_eq!((kernels[0].name.as_str(), kernels[1].connections), ("", Some(2)));
     let specs = server.kernelspecs().await.unwrap();

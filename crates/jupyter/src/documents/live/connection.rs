@@ -6,6 +6,7 @@ use std::time::Duration;
 use connection::{Beat, Liveness};
 use futures_util::{SinkExt as _, StreamExt as _};
 use place::{Error, ErrorKind};
+use rest::SocketStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::disconnect::{Disconnect, closed, lost};
 use super::inbound::handle_frame;
-use super::room_address::{RoomAddress, Socket, join};
+use super::room_address::{RoomAddress, join};
 use super::shared::Shared;
 use crate::failure;
 
@@ -77,7 +78,7 @@ fn next_pause(set: Option<Duration>, pause: Duration, is_awaited: bool) -> Durat
 }
 
 /// Moves frames until the connection ends.
-async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToken) -> Disconnect {
+async fn serve(shared: &Arc<Shared>, mut socket: SocketStream, stop: &CancellationToken) -> Disconnect {
     let (outbox, mut outgoing) = mpsc::unbounded_channel();
     let opened = Instant::now();
     shared.state().replica.connect(outbox, opened.into_std());
@@ -156,7 +157,7 @@ fn on_timer(shared: &Shared, opened: Instant, liveness: &mut Liveness) -> Result
 }
 
 /// Sends, within a time limit that grows with the size.
-async fn send(socket: &mut Socket, message: Message, shortest: Duration) -> Result<(), String> {
+async fn send(socket: &mut SocketStream, message: Message, shortest: Duration) -> Result<(), String> {
     let limit = shortest + Duration::from_secs((message.len() / SLOWEST) as u64);
     match timeout(limit, socket.send(message)).await {
         Ok(sent) => sent.map_err(|error| error.to_string()),

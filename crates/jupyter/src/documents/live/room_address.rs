@@ -1,15 +1,12 @@
 //! Finds a notebook's room and opens its socket.
 
 use place::{Error, ErrorKind, NextStep};
-use rest::{ContentsQuery, Io, Kind, RestError, Server, room_path};
-use tokio_tungstenite::WebSocketStream;
+use rest::{ContentsQuery, Kind, RestError, Server, SocketStream, room_path};
 use ydoc::Dialect;
 
 use super::disconnect::Disconnect;
 use super::shared::Shared;
 use crate::failure;
-
-pub(super) type Socket = WebSocketStream<Box<dyn Io>>;
 
 /// The room that was joined last. Its file id leads to the file even after a rename.
 #[derive(Clone)]
@@ -30,7 +27,10 @@ impl RoomAddress {
 }
 
 /// Opens the room's socket.
-pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> Result<Socket, Disconnect> {
+pub(super) async fn join(
+    shared: &Shared,
+    address: &mut Option<RoomAddress>,
+) -> Result<SocketStream, Disconnect> {
     let path = shared.path_now();
     let known = address.clone();
     let find = |server: Server| {
@@ -88,7 +88,7 @@ async fn find(
     dialect: Dialect,
     path: &str,
     known: Option<RoomAddress>,
-) -> Result<Option<(RoomAddress, Socket)>, RestError> {
+) -> Result<Option<(RoomAddress, SocketStream)>, RestError> {
     // Checked first: a server assigns a session to a missing file too, and one dialect never reports that it is missing.
     let mut path = path.to_owned();
     let mut file = server.contents(&path, ContentsQuery::Hash).await;
@@ -120,7 +120,7 @@ async fn find(
     };
     let room = room_path(&address.file_id, address.session_id.as_deref())?;
     match server.websocket(&room, &[]).await {
-        Ok(socket) => Ok(Some((address, socket.into_stream().await))),
+        Ok(socket) => Ok(Some((address, socket.stream))),
         // The server has jupyter-server-fileid without jupyter-server-documents.
         Err(RestError { kind: Kind::NotFound, .. })
             if dialect == Dialect::ServerDocuments && !address.is_file_missing =>
