@@ -1,5 +1,7 @@
 //! What a check has found.
 
+use std::fmt::{Display, Formatter, Result};
+
 use serde::Serialize;
 
 /// What a finding is about. The names are an interface: scripts read them.
@@ -14,19 +16,6 @@ pub enum Check {
     Limits,
 }
 
-impl Check {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Kernels => "kernels",
-            Self::Servers => "servers",
-            Self::Colab => "colab",
-            Self::Clients => "clients",
-            Self::State => "state",
-            Self::Limits => "limits",
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -37,13 +26,15 @@ pub enum Status {
     Error,
 }
 
-impl Status {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+impl Display for Check {
+    fn fmt(&self, formatter: &mut Formatter) -> Result {
+        self.serialize(formatter)
+    }
+}
+
+impl Display for Status {
+    fn fmt(&self, formatter: &mut Formatter) -> Result {
+        self.serialize(formatter)
     }
 }
 
@@ -113,7 +104,7 @@ pub(crate) mod tests {
     /// A finding as a line, for comparisons.
     pub(crate) fn line(finding: &Finding) -> String {
         let fix = finding.fix.as_ref().map(|fix| format!(" [{fix}]")).unwrap_or_default();
-        format!("{} {}: {}{fix}", finding.status.name(), finding.subject, finding.message)
+        format!("{} {}: {}{fix}", finding.status, finding.subject, finding.message)
     }
 
     pub(crate) fn lines(findings: &[Finding]) -> Vec<String> {

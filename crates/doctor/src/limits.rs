@@ -21,8 +21,8 @@ const SMALL_TMPFS: u64 = 256 * MB;
 struct Facts {
     open_files: Option<OpenFiles>,
     places: Vec<Place>,
-    home: Home,
-    session_folder: SessionFolder,
+    home: NamedFolder,
+    session_folder: NamedFolder,
 }
 
 struct OpenFiles {
@@ -59,19 +59,22 @@ struct Space {
     is_tmpfs: bool,
 }
 
-enum Home {
-    Present,
+/// A folder that a variable names: `HOME`, or `XDG_RUNTIME_DIR`, through which desktop programs find each other.
+enum NamedFolder {
+    /// It exists, or nothing here needs it.
+    Fine,
     Unset,
     Missing(PathBuf),
 }
 
-/// `XDG_RUNTIME_DIR`, through which desktop programs find each other.
-enum SessionFolder {
-    Present,
-    /// Nothing shows a window here that would need it.
-    NotNeeded,
-    Unset,
-    Missing(PathBuf),
+impl NamedFolder {
+    fn of(path: Option<PathBuf>) -> Self {
+        match path {
+            None => Self::Unset,
+            Some(folder) if folder.is_dir() => Self::Fine,
+            Some(folder) => Self::Missing(folder),
+        }
+    }
 }
 
 pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
@@ -86,7 +89,7 @@ pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
     findings(&Facts {
         open_files: open_files(),
         places,
-        home: home(machine),
+        home: NamedFolder::of(process_env.home.clone()),
         session_folder: session_folder(machine),
     })
 }
@@ -144,23 +147,12 @@ fn open_files() -> Option<OpenFiles> {
     None
 }
 
-fn home(machine: &Machine) -> Home {
-    match &machine.process_env.home {
-        None => Home::Unset,
-        Some(home) if home.is_dir() => Home::Present,
-        Some(home) => Home::Missing(home.clone()),
-    }
-}
-
-fn session_folder(machine: &Machine) -> SessionFolder {
+fn session_folder(machine: &Machine) -> NamedFolder {
     let process_env = &machine.process_env;
+    let shows_windows = cfg!(target_os = "linux") && process_env.get("WAYLAND_DISPLAY").is_some();
     match process_env.path("XDG_RUNTIME_DIR") {
-        Some(folder) if folder.is_dir() => SessionFolder::Present,
-        Some(folder) => SessionFolder::Missing(folder),
-        None if cfg!(target_os = "linux") && process_env.get("WAYLAND_DISPLAY").is_some() => {
-            SessionFolder::Unset
-        }
-        None => SessionFolder::NotNeeded,
+        None if !shows_windows => NamedFolder::Fine,
+        folder => NamedFolder::of(folder),
     }
 }
 
@@ -188,14 +180,16 @@ fn open_files_finding(limit: &OpenFiles) -> Finding {
     if wanted > soft { finding.fixed_by(format!("ulimit -n {wanted}")) } else { finding }
 }
 
-fn home_finding(home: &Home) -> Option<Finding> {
+fn home_finding(home: &NamedFolder) -> Option<Finding> {
     match home {
-        Home::Present => None,
-        Home::Unset => Some(CHECK.warning(
+        NamedFolder::Fine => None,
+        NamedFolder::Unset => Some(CHECK.warning(
             "HOME",
             "It is not set, and this user has no home folder: kernels and settings there are not found.",
         )),
-        Home::Missing(folder) => Some(CHECK.error("HOME", format!("{} does not exist.", folder.display()))),
+        NamedFolder::Missing(folder) => {
+            Some(CHECK.error("HOME", format!("{} does not exist.", folder.display())))
+        }
     }
 }
 
@@ -253,21 +247,14 @@ impl Purpose {
     }
 }
 
-fn session_folder_finding(folder: &SessionFolder) -> Option<Finding> {
-    const SUBJECT: &str = "XDG_RUNTIME_DIR";
-    match folder {
-        SessionFolder::Present | SessionFolder::NotNeeded => None,
-        SessionFolder::Unset => {
-            Some(CHECK.warning(SUBJECT, "It is not set, so a browser may not find the person's desktop."))
-        }
-        SessionFolder::Missing(folder) => {
-            let message = format!(
-                "{} does not exist, so a browser may not find the person's desktop.",
-                folder.display()
-            );
-            Some(CHECK.warning(SUBJECT, message))
-        }
-    }
+fn session_folder_finding(folder: &NamedFolder) -> Option<Finding> {
+    let problem = match folder {
+        NamedFolder::Fine => return None,
+        NamedFolder::Unset => "It is not set".to_owned(),
+        NamedFolder::Missing(folder) => format!("{} does not exist", folder.display()),
+    };
+    let message = format!("{problem}, so a browser may not find the person's desktop.");
+    Some(CHECK.warning("XDG_RUNTIME_DIR", message))
 }
 
 #[cfg(test)]

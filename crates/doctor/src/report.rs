@@ -12,9 +12,9 @@ pub(crate) fn text(title: &str, findings: &[Finding]) -> String {
     let mut check = None;
     for finding in findings {
         if check.replace(finding.check) != Some(finding.check) {
-            let _ = write!(text, "\n{}\n", finding.check.name());
+            let _ = write!(text, "\n{}\n", finding.check);
         }
-        let _ = writeln!(text, "  {:<8} {}: {}", finding.status.name(), finding.subject, finding.message);
+        let _ = writeln!(text, "  {:<8} {}: {}", finding.status, finding.subject, finding.message);
         if let Some(fix) = &finding.fix {
             let _ = writeln!(text, "           fix: {fix}");
         }

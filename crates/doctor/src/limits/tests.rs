@@ -65,18 +65,17 @@ fn a_small_tmpfs_is_too_small_for_temporary_files() {
 
 #[test]
 fn a_home_that_is_not_there_is_named() {
-    assert_eq!(home_finding(&Home::Present), None);
-    assert!(line(&home_finding(&Home::Unset).unwrap()).starts_with("warning HOME: It is not set"));
-    let missing = home_finding(&Home::Missing("/gone".into())).unwrap();
+    assert_eq!(home_finding(&NamedFolder::Fine), None);
+    assert!(line(&home_finding(&NamedFolder::Unset).unwrap()).starts_with("warning HOME: It is not set"));
+    let missing = home_finding(&NamedFolder::Missing("/gone".into())).unwrap();
     assert_eq!(line(&missing), "error HOME: /gone does not exist.");
 }
 
 #[test]
 fn a_missing_session_folder_is_named_where_it_is_needed() {
-    assert_eq!(session_folder_finding(&SessionFolder::NotNeeded), None);
-    assert_eq!(session_folder_finding(&SessionFolder::Present), None);
-    assert_eq!(session_folder_finding(&SessionFolder::Unset).unwrap().status, Status::Warning);
-    let missing = session_folder_finding(&SessionFolder::Missing("/run/user/7".into())).unwrap();
+    assert_eq!(session_folder_finding(&NamedFolder::Fine), None);
+    assert_eq!(session_folder_finding(&NamedFolder::Unset).unwrap().status, Status::Warning);
+    let missing = session_folder_finding(&NamedFolder::Missing("/run/user/7".into())).unwrap();
     assert!(line(&missing).starts_with("warning XDG_RUNTIME_DIR: /run/user/7 does not exist"));
 }
 
