@@ -85,12 +85,9 @@ impl Variables {
             let left = std::env::join_paths(left).ok().filter(|left| !left.is_empty())?;
             Some((name.to_owned(), left))
         });
-        Self { names: self.names, all: BTreeMap::new() }.extended(all)
-    }
-
-    fn extended(mut self, all: impl Iterator<Item = (OsString, OsString)>) -> Self {
-        self.extend(all);
-        self
+        let mut variables = Self { names: self.names, all: BTreeMap::new() };
+        variables.extend(all);
+        variables
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
