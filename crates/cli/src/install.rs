@@ -1,7 +1,6 @@
 //! `cellbridge install`, `uninstall` and `status`: our server in the configurations of MCP clients.
 
 mod choice;
-mod diff;
 mod machine;
 mod outcome;
 mod program;
@@ -12,7 +11,8 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use clients::{CLIENTS, ChangeError, Client, Ledger, Machine, Scope};
+use clients::{CLIENTS, ChangeError, Client, FileChange, Ledger, Machine, Scope};
+use similar::TextDiff;
 
 use crate::args::{Install, Uninstall, Which};
 use choice::Choice;
@@ -153,7 +153,7 @@ impl Session {
             outcomes
                 .iter()
                 .filter_map(Outcome::change)
-                .try_for_each(|change| say(diff::of(change).trim_end()))?;
+                .try_for_each(|change| say(difference(change).trim_end()))?;
         }
         let is_changing = outcomes.iter().any(|it| it.change().is_some());
         if self.is_asked && !self.is_dry_run && is_changing && !choice::confirm("Write these changes?")? {
@@ -163,11 +163,20 @@ impl Session {
         let mut done = Vec::new();
         for outcome in outcomes {
             let outcome = if self.is_dry_run { outcome } else { outcome.apply(&mut self.ledger) };
-            say(&outcome.report(&self.machine, self.scope(), self.is_dry_run))?;
+            say(&outcome.report(&self.machine, self.scope()))?;
             done.push(outcome);
         }
         Ok(done)
     }
+}
+
+/// A change as a unified diff of the entry.
+fn difference(change: &FileChange) -> String {
+    let name = change.file.display().to_string();
+    let side = |text: &Option<String>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
+    let [before, after] = change.shown();
+    let diff = TextDiff::from_lines(&before, &after);
+    diff.unified_diff().header(&side(&change.before), &side(&change.after)).to_string()
 }
 
 fn names<'a>(clients: impl Iterator<Item = &'a Client>) -> String {

@@ -137,7 +137,7 @@ impl FileChange {
     }
 
     /// Makes the change, and notes in the ledger how to take it back.
-    pub fn apply(mut self, ledger: &mut Ledger) -> Result<(), ChangeError> {
+    pub fn apply(&mut self, ledger: &mut Ledger) -> Result<(), ChangeError> {
         let (client, file) = (self.client.id, self.file.clone());
         let known = ledger.find(client, &file).cloned();
         if self.is_needed() {
@@ -146,7 +146,7 @@ impl FileChange {
         } else if self.is_installation() {
             return Ok(());
         }
-        ledger.set(client, &file, self.record)
+        ledger.set(client, &file, self.record.clone())
     }
 
     fn change_file(&mut self, known: Option<&LedgerEntry>) -> Result<(), FileError> {

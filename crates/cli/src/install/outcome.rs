@@ -7,43 +7,20 @@ use super::machine;
 use terminal::say;
 
 pub(super) enum Outcome {
-    /// A change that is not made yet.
-    Pending(Box<FileChange>),
-    Changed(Summary),
-    Unchanged(Summary),
+    /// A change, which may leave the file as it is.
+    Change {
+        change: Box<FileChange>,
+        is_made: bool,
+    },
     /// All clients were meant, and this one cannot do it.
     Skipped(&'static Client, NotPossible),
     Failed(&'static Client, ChangeError),
 }
 
-pub(super) struct Summary {
-    client: &'static Client,
-    file: std::path::PathBuf,
-    verb: &'static str,
-    is_installed: bool,
-}
-
-impl Summary {
-    fn of(change: &FileChange) -> Self {
-        let verb = match (&change.before, &change.after) {
-            (None, Some(_)) => "created",
-            (Some(_), None) => "deleted",
-            (Some(_), Some(_)) => "changed",
-            (None, None) => "does not exist:",
-        };
-        Self {
-            client: change.client,
-            file: change.file.clone(),
-            verb,
-            is_installed: change.is_installation(),
-        }
-    }
-}
-
 impl Outcome {
     pub(super) fn of(client: &'static Client, change: Result<FileChange, ChangeError>) -> Self {
         match change {
-            Ok(change) => Self::Pending(Box::new(change)),
+            Ok(change) => Self::Change { change: Box::new(change), is_made: false },
             Err(error) => Self::Failed(client, error),
         }
     }
@@ -51,43 +28,47 @@ impl Outcome {
     /// The change to make, if there is one.
     pub(super) fn change(&self) -> Option<&FileChange> {
         match self {
-            Self::Pending(change) if change.is_needed() => Some(change),
+            Self::Change { change, is_made: false } if change.is_needed() => Some(change),
             _ => None,
         }
     }
 
     pub(super) fn apply(self, ledger: &mut Ledger) -> Self {
-        let Self::Pending(change) = self else { return self };
-        let (client, summary, is_needed) = (change.client, Summary::of(&change), change.is_needed());
+        let Self::Change { mut change, .. } = self else { return self };
         match change.apply(ledger) {
-            Ok(()) if is_needed => Self::Changed(summary),
-            Ok(()) => Self::Unchanged(summary),
-            Err(error) => Self::Failed(client, error),
+            Ok(()) => Self::Change { change, is_made: true },
+            Err(error) => Self::Failed(change.client, error),
         }
     }
 
     /// The client, if it has our entry now.
     pub(super) fn installed(&self) -> Option<&'static Client> {
         match self {
-            Self::Changed(summary) | Self::Unchanged(summary) if summary.is_installed => Some(summary.client),
+            Self::Change { change, is_made: true } if change.is_installation() => Some(change.client),
             _ => None,
         }
     }
 
-    pub(super) fn report(&self, machine: &Machine, scope: Scope, is_dry_run: bool) -> String {
+    pub(super) fn report(&self, machine: &Machine, scope: Scope) -> String {
         match self {
-            Self::Pending(change) if change.is_needed() && is_dry_run => String::new(),
-            Self::Pending(change) => unchanged(&Summary::of(change), machine),
-            Self::Changed(summary) => {
-                let file = machine::shown(&summary.file, machine);
-                let done = format!("{}: {} {file}", summary.client.name, summary.verb);
-                if summary.is_installed {
-                    format!("{done}\n  {}", summary.client.next_step(scope))
-                } else {
-                    done
-                }
+            Self::Change { change, is_made } => {
+                let (client, file) = (change.client, machine::shown(&change.file, machine));
+                let verb = match (&change.before, &change.after) {
+                    _ if !change.is_needed() && change.is_installation() => {
+                        return format!("{}: {file} is up to date", client.name);
+                    }
+                    _ if !change.is_needed() => {
+                        return format!("{}: {file} has no entry for cellbridge", client.name);
+                    }
+                    // Its difference is shown.
+                    _ if !is_made => return String::new(),
+                    (None, _) => "created",
+                    (_, None) => "deleted",
+                    _ => "changed",
+                };
+                let next = change.is_installation().then(|| format!("\n  {}", client.next_step(scope)));
+                format!("{}: {verb} {file}{}", client.name, next.unwrap_or_default())
             }
-            Self::Unchanged(summary) => unchanged(summary, machine),
             Self::Skipped(client, reason) => format!("{}: skipped: {reason}", client.name),
             Self::Failed(client, ChangeError::Refused { block: Some(block), refusal, file }) => format!(
                 "{}: {} was not changed: {refusal}.\n  Add this yourself:\n\n{}",
@@ -98,12 +79,6 @@ impl Outcome {
             Self::Failed(client, error) => format!("{}: nothing was changed: {error}.", client.name),
         }
     }
-}
-
-fn unchanged(summary: &Summary, machine: &Machine) -> String {
-    let file = machine::shown(&summary.file, machine);
-    let state = if summary.is_installed { "is up to date" } else { "has no entry for cellbridge" };
-    format!("{}: {file} {state}", summary.client.name)
 }
 
 /// Fails if anything has failed; what it was is printed already.

@@ -86,7 +86,7 @@ fn a_read_only_file_is_left_alone() {
         let mut permissions = file.metadata().unwrap().permissions();
         permissions.set_readonly(true);
         std::fs::set_permissions(&file, permissions).unwrap();
-        let change = home.change(client, Scope::User).unwrap();
+        let mut change = home.change(client, Scope::User).unwrap();
         let error = change.apply(&mut home.ledger()).unwrap_err().to_string();
         assert!(error.ends_with("it is read-only"), "{error}");
         assert_eq!(read(&file).unwrap(), valid(client.format));
@@ -279,7 +279,7 @@ fn a_file_that_changed_after_it_was_read_is_not_overwritten() {
     let (home, client) = (Home::new(), named("cursor"));
     let file = home.file(client);
     std::fs::write(&file, "{}").unwrap();
-    let change = home.change(client, Scope::User).unwrap();
+    let mut change = home.change(client, Scope::User).unwrap();
     std::fs::write(&file, "{\"new\": 1}").unwrap();
     let error = change.apply(&mut home.ledger()).unwrap_err().to_string();
     assert!(error.contains("another program has changed it"), "{error}");
@@ -323,7 +323,7 @@ fn nothing_of_the_other_way_to_reach_a_server_stays() {
         let home = Home::new();
         let start = Start::Url("http://127.0.0.1:4040/mcp".to_owned());
         let running = ServerEntry { start, secret_variables: Vec::new() };
-        let change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
+        let mut change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
         change.apply(&mut home.ledger()).unwrap();
         let file = home.file(client);
         let once = read(&file).unwrap();
@@ -333,7 +333,7 @@ fn nothing_of_the_other_way_to_reach_a_server_stays() {
         home.install(client);
         let started = read(&file).unwrap();
         assert!(started.starts_with(comment) && !started.contains("4040"), "{}: {started}", client.id);
-        let change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
+        let mut change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
         change.apply(&mut home.ledger()).unwrap();
         let again = read(&file).unwrap();
         assert!(again.contains("4040") && !again.contains("/opt/bin"), "{}: {again}", client.id);

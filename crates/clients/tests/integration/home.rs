@@ -51,7 +51,7 @@ impl Home {
     }
 
     pub(crate) fn uninstall(&self, client: &'static Client) {
-        let change = uninstall(client, &self.machine, Scope::User, &self.ledger()).unwrap();
+        let mut change = uninstall(client, &self.machine, Scope::User, &self.ledger()).unwrap();
         change.apply(&mut self.ledger()).unwrap();
     }
 }

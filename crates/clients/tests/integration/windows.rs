@@ -46,7 +46,7 @@ fn files_are_where_they_are_said_to_be() {
 fn paths_of_windows_are_written_and_read_back() {
     for client in CLIENTS {
         let home = Home::on(System::Windows);
-        let change = install(client, &home.machine, Scope::User, &entry(), &home.ledger()).unwrap();
+        let mut change = install(client, &home.machine, Scope::User, &entry(), &home.ledger()).unwrap();
         change.apply(&mut home.ledger()).unwrap();
         let configured = client.configured(&home.machine, Scope::User).unwrap().unwrap();
         let Starts::Command { program, arguments } = configured.starts else { panic!("{}", client.id) };
