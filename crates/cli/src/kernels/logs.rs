@@ -1,7 +1,6 @@
 //! `cellbridge kernels logs`: what a kernel printed and what happened to it, from its keeper's log.
 
 use std::io::{self, Write};
-use std::time::SystemTime;
 
 use chrono::{DateTime, Local, Utc};
 use keeper::{KeptKernel, LogEntry, LogEntryKind};
@@ -39,14 +38,7 @@ fn to_json(entry: &LogEntry) -> serde_json::Value {
 struct Lines<W> {
     out: W,
     /// The line of a stream that has not ended yet.
-    open: Option<Open>,
-}
-
-struct Open {
-    at: SystemTime,
-    run: Option<notebook::RunId>,
-    kind: LogEntryKind,
-    text: String,
+    open: Option<LogEntry>,
 }
 
 impl<W: Write> Lines<W> {
@@ -62,20 +54,17 @@ impl<W: Write> Lines<W> {
             let about = entry.cell.as_ref().filter(|_| entry.kind == LogEntryKind::Event);
             let about = about.map(|cell| format!("cell {cell} ")).unwrap_or_default();
             let text = format!("{about}{}", entry.text);
-            return text
-                .lines()
-                .try_for_each(|line| self.line(entry.at, entry.run.as_deref(), entry.kind, line));
+            return text.lines().try_for_each(|line| self.line(entry, line));
         }
-        let (at, begin) = begun.map_or((entry.at, String::new()), |open| (open.at, open.text));
-        let text = begin + &entry.text;
+        let begun = begun.unwrap_or_else(|| LogEntry { text: String::new(), ..entry.clone() });
+        let text = format!("{}{}", begun.text, entry.text);
         let (whole, rest) =
             text.rsplit_once('\n').map_or((None, &*text), |(whole, rest)| (Some(whole), rest));
         for line in whole.into_iter().flat_map(|whole| whole.split('\n')) {
-            self.line(at, entry.run.as_deref(), entry.kind, line)?;
+            self.line(&begun, line)?;
         }
         if !rest.is_empty() {
-            let (run, kind, text) = (entry.run.clone(), entry.kind, rest.to_owned());
-            self.open = Some(Open { at, run, kind, text });
+            self.open = Some(LogEntry { text: rest.to_owned(), ..begun });
         }
         Ok(())
     }
@@ -83,15 +72,16 @@ impl<W: Write> Lines<W> {
     /// Writes a line that has not ended.
     fn end(&mut self) -> io::Result<()> {
         match self.open.take() {
-            Some(open) => self.line(open.at, open.run.as_deref(), open.kind, &open.text),
+            Some(open) => self.line(&open, &open.text),
             None => Ok(()),
         }
     }
 
-    fn line(&mut self, at: SystemTime, run: Option<&str>, kind: LogEntryKind, text: &str) -> io::Result<()> {
-        let at = DateTime::<Local>::from(at).format("%Y-%m-%d %H:%M:%S");
-        let run = run.unwrap_or("-");
-        let mark = match kind {
+    /// Writes a line of an entry.
+    fn line(&mut self, entry: &LogEntry, text: &str) -> io::Result<()> {
+        let at = DateTime::<Local>::from(entry.at).format("%Y-%m-%d %H:%M:%S");
+        let run = entry.run.as_deref().unwrap_or("-");
+        let mark = match entry.kind {
             LogEntryKind::Stdout | LogEntryKind::Result => "|",
             LogEntryKind::Stderr | LogEntryKind::Error => "!",
             LogEntryKind::Event => "*",
@@ -100,26 +90,15 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// A line as it appears on a terminal, without what would control ours: escape sequences, and what a carriage return overwrites.
+/// A line as it appears on a terminal, without what would control ours.
 fn plain(line: &str) -> String {
-    let line = line.trim_end_matches('\r');
-    let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
-    let (mut shown, mut rest) = (String::with_capacity(line.len()), line.chars());
-    while let Some(it) = rest.next() {
-        if it == '\u{1b}' {
-            // `ESC [`, parameters, and one letter; of other sequences, the character that follows.
-            if rest.next() == Some('[') {
-                let _ = rest.by_ref().find(|it| ('@'..='~').contains(it));
-            }
-        } else if it == '\t' || !it.is_control() {
-            shown.push(it);
-        }
-    }
-    shown
+    render::terminal_text(line).chars().filter(|it| *it == '\t' || !it.is_control()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     fn lines(entries: &[(LogEntryKind, Option<&str>, &str)]) -> Vec<String> {
@@ -165,6 +144,6 @@ mod tests {
     fn nothing_that_was_printed_controls_the_terminal() {
         assert_eq!(plain("\u{1b}[31mred\u{1b}[0m\u{7}"), "red");
         assert_eq!(plain(" 10%\r 50%\r100%\r"), "100%");
-        assert_eq!(plain("\u{1b}]0;title\ta\u{1b}"), "0;title\ta");
+        assert_eq!(plain("\u{1b}]0;title\u{7}a\tb\u{1b}[2J\u{1b}"), "a\tb");
     }
 }
