@@ -17,14 +17,17 @@ from pathlib import Path
 from bench.judgement import edits
 from bench.judgement.fork_server import fork_server
 from bench.judgement.judge import judge_example, merge
+from bench.judgement.orders import tables
 from bench.judgement.packages import examples
 from bench.judgement.rerun import Score
+from bench.judgement.small import small_examples
 
 TARGETS = {
     "stale after running all": "0",
     "silent": "0",
     "false stale": "≤ 5 % of those reported",
     "unlike a fresh run, silent": "0",
+    "stale after running stale": "0",
     "false alarm": "0",
     "missed": "0",
 }
@@ -40,16 +43,21 @@ OF = {
 def main() -> None:
     options = arguments()
     start = time.monotonic()
-    found = [example for example in examples(options.cache) if not options.only or options.only in example.name]
+    parts = set(options.parts.split(","))
+    found = [] if parts == {"orders"} else examples(options.cache)
+    found = [example for example in found if not options.only or options.only in example.name]
     table = edits.chosen() if "chosen" in options.parts else []
     count = options.edits if "random" in options.parts else 0
-    work = [(options, example, share(count, len(found), at), [e for e in table if e.notebook == example.name]) for at, example in enumerate(found)]
+    work = [(options, example, share(count, len(found), at), [e for e in table if e.notebook == example.name], []) for at, example in enumerate(found)]
+    if "orders" in options.parts:
+        small = [(example, own) for example, own in small_examples(options.cache) if options.only in example.name]
+        work += [(options, example, 0, [], own) for example, own in small]
     total = Score()
     with tempfile.TemporaryDirectory() as folder, fork_server(Path(folder)), ProcessPoolExecutor(options.workers) as pool:
         started = {pool.submit(judge_example, given): given[1].name for given in work}
         for done in as_completed(started):
             merge(total, done.result())
-            print(f"{started[done]}: {done.result().counts}", flush=True)
+            print(f"{started[done]}: {done.result().counts.get('silent', 0)} silent", flush=True)
             write(total, options.report)
     report(total, len(found), time.monotonic() - start)
     print(f"\nEach failure is in {options.report}.")
@@ -68,7 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("report", type=Path)
     parser.add_argument("--only", default="", help="notebooks whose name has this part")
     parser.add_argument("--edits", type=int, default=110, help="random edits of all notebooks together")
-    parser.add_argument("--parts", default="run,plant,chosen,random", help="what is measured, with commas between")
+    parser.add_argument("--parts", default="run,plant,chosen,random,orders", help="what is measured, with commas between")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -90,8 +98,10 @@ def report(total: Score, notebooks: int, seconds: float) -> None:
         if name == "silent":
             part = f"{counts['edits, chosen'] + counts['edits, random']} edits"
         print(f"| {name} | {counts[name]} | {part} | {target} |")
-    for name in sorted(set(counts) - set(TARGETS)):
+    for name in sorted(name for name in set(counts) - set(TARGETS) if "\t" not in name):
         print(f"| {name} | {counts[name]} | | |")
+    if counts["orders"]:
+        print("", *tables(counts), sep="\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ class Edit:
     old: str
     new: str
     kind: str
+    # Edits of a file beside the notebook name it, and no cell.
+    file: str = ""
 
     def applied(self, source: str) -> str:
         return self.new if self.kind != "chosen" else source.replace(self.old, self.new, 1)

@@ -36,6 +36,8 @@ def fork_server(folder: Path) -> Iterator[None]:
     install_kernelspec(folder)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
     environment = {**os.environ, **threads, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    # A module that is edited twice in a second, at the same length, would be loaded from its kept bytecode.
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ[ADDRESS] = str(folder / "fork_server.socket")
     environment[ADDRESS] = os.environ[ADDRESS]
     server = subprocess.Popen([sys.executable, __file__], env=environment, stdin=subprocess.DEVNULL)

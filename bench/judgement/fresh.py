@@ -37,6 +37,7 @@ class Cell:
     before: Digests
     after: Digests
     raw: list[Any]
+    source: str = ""
 
     @cached_property
     def outputs(self) -> list[Any]:
@@ -79,6 +80,40 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
     # Only now, because a cell can update what one above it displays.
     shown = {index: notebook.cells[index].outputs for index in digests}
     return {index: Cell(*digests[index], plain(shown[index])) for index in digests}
+
+
+def replay(folder: Path, environment: dict[str, str], actions: list[tuple[Any, ...]]) -> Run:
+    """Does what an order of edits and runs does to a kernel. Gives each cell as it was when it last ran since the last restart."""
+    parts: list[list[tuple[Any, ...]]] = [[]]
+    for action in actions:
+        parts.append([]) if action[0] == "restart" else parts[-1].append(action)
+    cells: Run = {}
+    for part in parts:
+        cells = asyncio.run(_replay(folder, environment, part))
+    return cells
+
+
+async def _replay(folder: Path, environment: dict[str, str], actions: list[tuple[Any, ...]]) -> Run:
+    notebook = nbformat.v4.new_notebook()
+    resources = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, timeout=CELL_TIMEOUT, allow_errors=True, kernel_name=KERNEL, resources=resources)
+    cells: Run = {}
+    async with client.async_setup_kernel(env=environment):
+        await ask(client, BEGIN, "0")
+        before: Digests = {}
+        for kind, *given in actions:
+            if kind == "write":
+                (folder / given[0]).write_text(given[1])
+                continue
+            cell = nbformat.v4.new_code_cell(given[-1])
+            notebook.cells.append(cell)
+            await client.async_execute_cell(cell, len(notebook.cells) - 1)
+            answer = await ask(client, "", ASK)
+            after: Digests = json.loads(ast.literal_eval(answer)) if answer else {}
+            if kind == "run":
+                cells[given[0]] = Cell(before, after, plain(cell.outputs), given[-1])
+            before = after
+    return cells
 
 
 async def ask(client: NotebookClient, source: str, expression: str) -> str | None:

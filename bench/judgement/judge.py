@@ -8,14 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.judgement import edits
+from bench.judgement.orders import ORDERS, judge_order, orders_of
 from bench.judgement.packages import Example
 from bench.judgement.planting import plant_and_verify
 from bench.judgement.rerun import Failure, Score, Truth, judge_edit, sources
 from bench.judgement.untouched import judge_untouched
 
 
-def judge_example(given: tuple[argparse.Namespace, Example, int, list[edits.Edit]]) -> Score:
-    options, example, count, chosen = given
+def judge_example(given: tuple[argparse.Namespace, Example, int, list[edits.Edit], list[edits.Edit]]) -> Score:
+    options, example, count, chosen, ordered = given
     score = Score()
     with tempfile.TemporaryDirectory(prefix="judgement-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
@@ -32,6 +33,13 @@ def judge_example(given: tuple[argparse.Namespace, Example, int, list[edits.Edit
                 step(judge_edit(options.program, example, edit, truth, folder / f"edit-{number}"))
                 score.add(f"edits, {'chosen' if edit.kind == 'chosen' else 'random'}")
             shutil.rmtree(folder / f"edit-{number}", ignore_errors=True)
+        for number, edit in enumerate(ordered):
+            for order in orders_of(edit):
+                at = folder / f"order-{number}-{ORDERS.index(order)}"
+                with attempt(score, example, order.name, edit) as step:
+                    step(judge_order(options.program, example, edit, order, truth, at))
+                    score.add("orders")
+                shutil.rmtree(at, ignore_errors=True)
     return score
 
 

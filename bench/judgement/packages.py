@@ -33,6 +33,10 @@ class Example:
     path: Path
     cache: Path
 
+    def files(self) -> list[tuple[str, str]]:
+        """The modules beside it."""
+        return sorted((file.name, file.read_text()) for file in self.path.parent.glob("*.py"))
+
     def copy_to(self, folder: Path) -> Path:
         """Copies the notebook, and the small files and folders beside it; returns the notebook's new path."""
         folder.mkdir(parents=True)

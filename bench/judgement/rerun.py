@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,8 @@ class Failure:
     edit: dict[str, Any] | None = None
     said: str = ""
     right: str = ""
+    order: str = ""
+    steps: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -61,17 +64,28 @@ def sources(path: Path) -> dict[int, str]:
     return {at: cell.source for at, cell in enumerate(nbformat.read(path, as_version=4).cells) if cell.cell_type == "code"}
 
 
-def fresh_run(example: Example, folder: Path, changed: dict[int, str] | None = None) -> Run:
-    """A run by nbclient of a copy, with other sources for some cells. It is kept: the program has no part in it."""
-    key = json.dumps([example.path.read_text(), sorted((changed or {}).items()), folder.name, REQUIREMENTS.read_text()])
-    kept = example.cache / hashlib.sha256(key.encode()).hexdigest()
+def fresh_run(example: Example, folder: Path, changed: dict[int | str, str] | None = None) -> Run:
+    """A run by nbclient of a copy, with other sources for some cells or files. It is kept: the program has no part in it."""
+    edits = sorted((changed or {}).items(), key=str)
+    key = json.dumps([example.path.read_text(), example.files(), edits, folder.name, REQUIREMENTS.read_text()])
+
+    def run() -> Run:
+        path = example.copy_to(folder / "root")
+        notebook = nbformat.read(path, as_version=4)
+        for place, text in edits:
+            if isinstance(place, str):
+                (path.parent / place).write_text(text)
+            else:
+                notebook.cells[place].source = text
+        return fresh.run(notebook, path.parent, environment(folder / "home"), counts_on=folder.name == AGAIN)
+
+    return kept_run(example.cache / hashlib.sha256(key.encode()).hexdigest(), run)
+
+
+def kept_run(kept: Path, make: Callable[[], Run]) -> Run:
     if kept.exists():
         return pickle.loads(kept.read_bytes())
-    path = example.copy_to(folder / "root")
-    notebook = nbformat.read(path, as_version=4)
-    for index, source in (changed or {}).items():
-        notebook.cells[index].source = source
-    run = fresh.run(notebook, path.parent, environment(folder / "home"), counts_on=folder.name == AGAIN)
+    run = make()
     kept.parent.mkdir(exist_ok=True)
     unfinished = kept.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(pickle.dumps(run))
@@ -82,7 +96,7 @@ def fresh_run(example: Example, folder: Path, changed: dict[int, str] | None = N
 class Truth:
     """Two fresh runs of a notebook, each when it is first asked for."""
 
-    def __init__(self, example: Example, folder: Path, changed: dict[int, str] | None = None) -> None:
+    def __init__(self, example: Example, folder: Path, changed: dict[int | str, str] | None = None) -> None:
         self._example, self._folder, self._changed = example, folder, changed
 
     @cached_property

@@ -77,9 +77,9 @@ def is_stale(state: str) -> bool:
 
 
 @contextmanager
-def session(program: str, path: Path, variables: dict[str, str]) -> Iterator[Session]:
-    """A notebook in a folder that is served, opened; its kernel ends with the program."""
-    with Agent([program, "--no-browser", "--keep-kernels", "off"], path.parent, variables) as agent:
+def session(program: str, path: Path, variables: dict[str, str], keep: str = "off") -> Iterator[Session]:
+    """A notebook in a folder that is served, opened; its kernel ends with the program unless it is kept."""
+    with Agent([program, "--no-browser", "--keep-kernels", keep], path.parent, variables) as agent:
         opened = Session(agent, path)
         opened.call("use_notebook", notebook_path=path.name)
         yield opened
