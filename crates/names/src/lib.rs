@@ -29,7 +29,7 @@ mod walker;
 pub use syntax::{Name, NameSet, SmallSet, Unknown, is_history};
 
 pub use makers::{FIGURE, is_counting, is_pattern_maker};
-pub use names::{Added, Argument, Content, Effects, Names, ObjectUse, Passed, Repeat, Step};
+pub use names::{Added, Argument, Content, Effects, MethodEffect, Names, ObjectUse, Passed, Repeat, Step};
 pub use shared::{
     ARRAYS, CONFIGURATION, FLOATS, FRAMES, INTERACTIVITY, attribute, is_configuration, is_file,
     is_predefined, is_shared, patched,

@@ -118,12 +118,8 @@ pub struct Effects {
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
     pub is_class: bool,
-    /// Of a class: what its methods do to their object if they are used once more, if they change it.
-    pub methods: BTreeMap<ObjectUse, Option<Repeat>>,
-    /// Of a class: the uses of an object that change it if it was given a stream.
-    pub drains: SmallSet<ObjectUse>,
-    /// Of a class: the methods that these uses call of parts of the object, and that only read if no class of the notebook says otherwise.
-    pub asks: SmallSet<(ObjectUse, u32)>,
+    /// Of a class: what its methods do to their object. The numbers stand for their names: see [`attribute`](crate::attribute).
+    pub methods: BTreeMap<u32, MethodEffect>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -135,20 +131,25 @@ pub struct Effects {
     pub unknown: Option<Unknown>,
 }
 
+/// What a method of a class of the notebook does to its object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MethodEffect {
+    /// It may change it.
+    pub changes: bool,
+    /// It changes it if its class makes a stream, or the object was given one.
+    pub drains: bool,
+    /// The methods that it calls of parts of the object, and that only read if no class of the notebook says otherwise.
+    pub asks: SmallSet<u32>,
+}
+
 /// A use of an object of which its class says whether it changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectUse {
-    /// `tick()`
-    Call,
-    /// `with tracker:`
-    With,
-    /// `a >> b`
-    Operator,
     /// `left.plot(x)`, which draws on axes and only reads from data.
     Draw,
     /// `m.advance()`, which may change it, if its class does not say. The number stands for the name.
     Method(u32),
-    /// `m.mean()`, which only reads, if its class does not say.
+    /// `m.mean()`, which only reads, if its class does not say; also `tick()`, `with tracker:` and `a >> b`.
     Reading(u32),
 }
 

@@ -33,7 +33,6 @@ mod own_methods;
 mod patches;
 mod reading;
 mod repeats;
-mod sources;
 mod streams;
 mod unpacking;
 mod visit;

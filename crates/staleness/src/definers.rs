@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use names::{Effects, FIGURE, Name, Names, ObjectUse, Repeat, is_pattern_maker};
+use names::{Effects, FIGURE, Name, Names, ObjectUse, is_pattern_maker};
 use notebook::CellId;
 
 use crate::effective::Surroundings;
@@ -38,8 +38,8 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position)?.made_by.get(name).map(String::as_str)
     }
 
-    fn changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> Option<Repeat> {
-        self.definers.changed_by(name, how, self.position + usize::from(is_own))
+    fn is_changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> bool {
+        self.definers.is_changed_by(name, how, self.position + usize::from(is_own))
     }
 
     fn has_streams(&self) -> bool {

@@ -80,9 +80,8 @@ pub(crate) trait Surroundings<'n> {
     fn late(&self, name: &str) -> BTreeSet<&'n str>;
     /// The function or class whose call has made the object of a name.
     fn maker(&self, name: &str) -> Option<&'n str>;
-    /// What a use of the object of a name does to it if it is made once more, if it may change it. Whether the cell may have defined the
-    /// name itself is said.
-    fn changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> Option<Repeat>;
+    /// Whether a use of the object of a name may change it. Whether the cell may have defined the name itself is said.
+    fn is_changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> bool;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
     /// Whether it is the name of an object that gives each of its items once.

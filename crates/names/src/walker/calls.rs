@@ -132,7 +132,7 @@ impl Walker {
         if self.scopes.resolve(name) != Resolved::Module {
             return;
         }
-        self.use_object(name, ObjectUse::Call);
+        self.use_object(name, ObjectUse::Reading(attribute("__call__")));
         self.pass(name, call);
         if self.has_defined(name) {
             return;

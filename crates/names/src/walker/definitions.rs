@@ -66,7 +66,7 @@ impl Walker {
         self.capture_decorated(&class.decorator_list, &class.name);
         if self.definitions == 0 {
             self.patch_by_decorators(&class.decorator_list, &class.name);
-            self.notes_changing_uses(class);
+            self.follow_methods(class);
         }
     }
 

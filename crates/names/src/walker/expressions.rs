@@ -45,3 +45,21 @@ pub(super) fn last(call: &ExprCall) -> &str {
         _ => "",
     }
 }
+
+/// The arguments of a call.
+pub(super) fn values(call: &ExprCall) -> impl Iterator<Item = &Expr> {
+    call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
+}
+
+/// The items of what is written as a container, and what a choice is made of.
+pub(super) fn items_of(value: &Expr) -> Vec<&Expr> {
+    match value {
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        Expr::Set(set) => set.elts.iter().collect(),
+        Expr::Dict(dict) => dict.items.iter().map(|item| &item.value).collect(),
+        Expr::BoolOp(operation) => operation.values.iter().collect(),
+        Expr::If(choice) => vec![&choice.body, &choice.orelse],
+        _ => Vec::new(),
+    }
+}

@@ -1,40 +1,24 @@
-//! Uses of an object that call a method of its class: `store.total()`, `tick()`, `with tracker:`, `a >> b`. Which of them change the
-//! object is said by the class, if it is of the notebook.
+//! Uses of an object that call a method of its class: `store.total()`, `tick()`, `with tracker:`, `a >> b`. The class decides which of
+//! them change the object, if it is of the notebook, and what the object was given.
 
-use std::collections::BTreeMap;
-
-use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
-use syntax::SmallSet;
+use ruff_python_ast::{Expr, ExprBinOp, ExprCall, Operator, WithItem};
+use syntax::Resolved;
 
 use super::Walker;
-use super::own_methods::{MethodMutation, OwnMethods};
-use crate::names::{ObjectUse, Repeat};
+use super::expressions::{root, values};
+use super::own_methods::{Contents, MODULES, OPERATOR};
+use super::streams::is_stream;
+use crate::methods::has_word;
+use crate::names::{Content, ObjectUse};
 use crate::shared::attribute;
 
 /// Functions of Python that cells call most.
-const COMMON: [&str; 16] = [
-    "print",
-    "len",
-    "range",
-    "display",
-    "str",
-    "int",
-    "float",
-    "list",
-    "dict",
-    "set",
-    "sorted",
-    "zip",
-    "enumerate",
-    "sum",
-    "max",
-    "min",
-];
+const COMMON: &str = "print len range display str int float list dict set sorted zip enumerate sum max min";
 
 impl Walker {
     pub(super) fn use_object(&mut self, name: &str, how: ObjectUse) {
         // It is asked of each call; other built-in functions are rare.
-        if COMMON.contains(&name) || self.names.functions.contains_key(name) {
+        if has_word(COMMON, name) || self.names.functions.contains_key(name) {
             return;
         }
         let name = self.original(name);
@@ -46,7 +30,9 @@ impl Walker {
     /// After the parts of an item have been visited: `with tracker as t:`, which nearly always gives the object itself.
     pub(super) fn enter(&mut self, item: &WithItem) {
         let Expr::Name(object) = &item.context_expr else { return };
-        self.use_object(&object.id, ObjectUse::With);
+        for method in ["__enter__", "__exit__"] {
+            self.use_object(&object.id, ObjectUse::Reading(attribute(method)));
+        }
         if let Some(Expr::Name(name)) = item.optional_vars.as_deref() {
             self.alias(&name.id, &object.id);
         }
@@ -72,60 +58,54 @@ impl Walker {
 
     fn operand(&mut self, operand: &Expr) {
         match operand {
-            Expr::Name(name) => self.use_object(&name.id, ObjectUse::Operator),
+            Expr::Name(name) => self.use_object(&name.id, ObjectUse::Reading(attribute(OPERATOR))),
             Expr::List(list) => list.elts.iter().for_each(|item| self.operand(item)),
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.operand(item)),
             _ => {}
         }
     }
 
-    /// After a class of the cell has been defined.
-    pub(super) fn notes_changing_uses(&mut self, class: &StmtClassDef) {
-        let own = OwnMethods::of(class);
-        let by_call = own.changes(1);
-        let has_operators = own.methods.keys().any(|name| used_by(name).is_some());
-        let by_operator = if has_operators { own.changes(usize::MAX) } else { BTreeMap::new() };
-        let mut uses = BTreeMap::<ObjectUse, Option<Repeat>>::new();
-        let (mut drains, mut asks) = (SmallSet::default(), SmallSet::default());
-        for name in own.methods.keys() {
-            let (how, repeat, is_draining) = match used_by(name) {
-                Some(how) => (how, by_operator[name].sure, by_operator[name].drains),
-                None if name.starts_with("__") => continue,
-                None => {
-                    let repeat = by_call[name].is_any().then_some(Repeat::Unknown);
-                    (ObjectUse::Method(attribute(name)), repeat, by_call[name].drains)
-                }
-            };
-            let known = uses.entry(how).or_insert(repeat);
-            *known = (*known).max(repeat);
-            drains.extend(is_draining.then_some(how));
-            let found = if used_by(name).is_some() { &by_operator[name] } else { &by_call[name] };
-            asks.extend(found.asks.iter().map(|method| (how, *method)));
+    /// An object gets what is in these values.
+    pub(super) fn give<'e>(&mut self, name: &str, values: impl IntoIterator<Item = &'e Expr>) {
+        if self.functions > 0 || self.scopes.resolve(name) != Resolved::Module {
+            return;
         }
-        let given = own.attributes.given.iter().cloned().map(|given| (class.name.to_string(), given));
-        self.names.contents.extend(given);
-        if let Some(effects) = self.names.functions.get_mut(class.name.as_str()) {
-            let gives_stream = by_call.get("__iter__").is_some_and(MethodMutation::is_any);
-            effects.yields |= gives_stream || own.methods.contains_key("__next__");
-            (effects.methods, effects.drains, effects.asks) = (uses, drains, asks);
+        let mut contents = Contents::default();
+        values.into_iter().for_each(|value| contents.add(value));
+        let name = self.whole(name);
+        for content in contents.found {
+            let content = match content {
+                Content::Object(object) if self.names.streams.contains(&object) => Content::Stream,
+                // What a function of another module gives is hardly ever a stream.
+                Content::Result(function) => Content::Object(function),
+                Content::Made => continue,
+                content => content,
+            };
+            self.names.contents.insert((name.clone(), content));
         }
     }
-}
 
-/// The use of an object that calls a method of this name.
-fn used_by(method: &str) -> Option<ObjectUse> {
-    const OPERATORS: [&str; 13] = [
-        "lshift", "rshift", "or", "and", "xor", "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod",
-        "pow",
-    ];
-    let name = method.strip_prefix("__")?.strip_suffix("__")?;
-    match name {
-        "call" => Some(ObjectUse::Call),
-        "enter" | "exit" => Some(ObjectUse::With),
-        _ => {
-            let is_operator = |name: &str| OPERATORS.contains(&name);
-            let reflected = name.strip_prefix('r').is_some_and(is_operator);
-            (is_operator(name) || reflected).then_some(ObjectUse::Operator)
+    /// A part of an object is set to this value: `reader.lines = open("a")`.
+    pub(super) fn give_part(&mut self, part: &Expr, value: &Expr) {
+        let Some(part) = part.as_attribute_expr() else { return };
+        let Some(object) = root(&part.value) else { return };
+        self.give(object, [value]);
+        let is_function = matches!(value, Expr::Name(_) | Expr::Lambda(_) | Expr::Attribute(_));
+        if is_function && self.functions == 0 && self.scopes.resolve(object) == Resolved::Module {
+            let object = self.whole(object);
+            self.names.contents.insert((object, Content::Method(attribute(&part.attr))));
+        }
+    }
+
+    /// A method gets streams, and may keep them: `reader.open(map(f, xs))`.
+    pub(super) fn give_to_method(&mut self, call: &ExprCall, is_discarded: bool) {
+        let Some(object) = call.func.as_attribute_expr().and_then(|method| root(&method.value)) else {
+            return;
+        };
+        let is_meant = |value: &&Expr| is_stream(value) || (is_discarded && value.is_name_expr());
+        let values: Vec<&Expr> = values(call).filter(is_meant).collect();
+        if !values.is_empty() && !has_word(MODULES, object) && !self.names.imports.contains_key(object) {
+            self.give(object, values);
         }
     }
 }

@@ -1,120 +1,100 @@
 //! What the methods of a class of the notebook do to their object, by their bodies.
 //!
-//! `changing` walks through one method, and knows the class from here.
+//! `body` walks through one method, and knows the class from here. `attributes` says where the object has its parts from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Decorator, Stmt, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{Decorator, Stmt, StmtClassDef};
 use syntax::tree::path_of;
 
-use super::sources::Attributes;
-use crate::names::Repeat;
-use changing::Changing;
+use super::Walker;
+use crate::names::MethodEffect;
+use crate::shared::attribute;
+use attributes::Attributes;
+pub(super) use attributes::{Contents, MODULES};
+use body::Body;
 
-mod changing;
-mod using_up;
+mod attributes;
+mod body;
 
+/// What all methods count as that Python calls for operators.
+pub(super) const OPERATOR: &str = "an operator";
 /// Decorators that leave what a method does as it is.
 const PLAIN_DECORATORS: [&str; 6] =
     ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
 
-pub(super) struct OwnMethods<'a> {
-    class: &'a str,
-    pub(super) methods: BTreeMap<&'a str, &'a StmtFunctionDef>,
-    pub(super) attributes: Attributes<'a>,
-}
-
-/// What a method does to its object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct MethodMutation {
-    /// What it surely does if it is called once more.
-    pub(super) sure: Option<Repeat>,
-    /// It calls something that may change the object.
-    is_possible: bool,
-    /// It may use up what the object was given.
-    pub(super) drains: bool,
-    /// The methods that it calls of parts, and that only read in libraries.
-    pub(super) asks: BTreeSet<u32>,
-}
-
-impl MethodMutation {
-    /// Whether it may change the object.
-    pub(super) fn is_any(&self) -> bool {
-        self.sure.is_some() || self.is_possible
-    }
-
-    fn and(&self, other: &Self) -> Self {
-        Self {
-            sure: self.sure.max(other.sure),
-            is_possible: self.is_possible || other.is_possible,
-            drains: self.drains || other.drains,
-            asks: self.asks.union(&other.asks).copied().collect(),
-        }
-    }
-}
-
-impl<'a> OwnMethods<'a> {
-    pub(super) fn of(class: &'a StmtClassDef) -> Self {
-        // What sets a property has the name of what reads it.
-        let is_setter = |decorator: &Decorator| {
-            path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
-        };
-        let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
-        let methods = methods.filter(|method| !method.decorator_list.iter().any(is_setter));
-        let methods = methods.map(|method| (method.name.as_str(), method)).collect();
-        Self { class: &class.name, methods, attributes: Attributes::of(class) }
-    }
-
-    /// What each method does to its first `count` parameters, together with the methods that it calls.
-    pub(super) fn changes(&self, count: usize) -> BTreeMap<&'a str, MethodMutation> {
-        let (mut changes, mut callers) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
-        for (name, method) in &self.methods {
-            let found = self.look_into(method, count);
-            changes.insert(*name, found.change);
-            for called in found.called {
+impl Walker {
+    /// After a class of the cell has been defined.
+    pub(super) fn follow_methods(&mut self, class: &StmtClassDef) {
+        let attributes = Attributes::of(class);
+        let own: BTreeSet<&str> = methods(class).map(|method| method.name.as_str()).collect();
+        let (mut effects, mut callers) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
+        for method in methods(class) {
+            let name = method.name.as_str();
+            let mut body = Body::of(method, class, &own, &attributes);
+            body.effect.changes |= !method.decorator_list.iter().all(is_plain);
+            effects.insert(name, body.effect);
+            for called in body.called {
                 callers.entry(called).or_default().push(name);
             }
         }
         // Each method is looked into once, however many call it: a class may have thousands.
-        let mut open: Vec<&str> = self.methods.keys().copied().collect();
+        let mut open: Vec<&str> = own.iter().copied().collect();
         while let Some(name) = open.pop() {
-            let Some(change) =
-                changes.get(name).cloned().filter(|change| *change != MethodMutation::default())
-            else {
-                continue;
-            };
+            let Some(effect) = effects.get(name).cloned() else { continue };
             for caller in callers.get(name).into_iter().flatten() {
-                let known = changes.entry(caller).or_default();
-                let both = known.and(&change);
-                if *known != both {
-                    *known = both;
+                let known = effects.entry(caller).or_default();
+                let before = known.clone();
+                known.add(&effect);
+                if *known != before {
                     open.push(caller);
                 }
             }
         }
-        changes
+        let gives_stream = effects.get("__iter__").is_some_and(|effect| effect.changes);
+        let given = attributes.given.iter().cloned().map(|given| (class.name.to_string(), given));
+        self.names.contents.extend(given);
+        let Some(of_class) = self.names.functions.get_mut(class.name.as_str()) else { return };
+        of_class.yields |= gives_stream || own.contains("__next__");
+        for (name, effect) in effects {
+            if let Some(method) = counted_as(name) {
+                of_class.methods.entry(attribute(method)).or_default().add(&effect);
+            }
+        }
     }
+}
 
-    fn look_into(&self, method: &'a StmtFunctionDef, count: usize) -> Changing<'a, '_> {
-        let parameters = method.parameters.iter_non_variadic_params().take(count);
-        let whole: BTreeSet<&str> = parameters.map(|it| it.parameter.name.as_str()).collect();
-        let is_plain = method.decorator_list.iter().all(is_plain);
-        let mut found = Changing {
-            own: self,
-            objects: whole.iter().copied().chain([self.class]).collect(),
-            whole,
-            holding: BTreeSet::new(),
-            called: BTreeSet::new(),
-            discarded: None,
-            sources: BTreeMap::new(),
-            change: MethodMutation { is_possible: !is_plain, ..MethodMutation::default() },
-        };
-        found.visit_body(&method.body);
-        found
+impl MethodEffect {
+    fn add(&mut self, other: &Self) {
+        self.changes |= other.changes;
+        self.drains |= other.drains;
+        self.asks.extend(other.asks.iter().copied());
     }
+}
+
+/// The methods of a class. What sets a property has the name of what reads it.
+fn methods(class: &StmtClassDef) -> impl Iterator<Item = &ruff_python_ast::StmtFunctionDef> {
+    let is_setter = |decorator: &Decorator| {
+        path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
+    };
+    let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+    methods.filter(move |method| !method.decorator_list.iter().any(is_setter))
 }
 
 fn is_plain(decorator: &Decorator) -> bool {
     path_of(&decorator.expression).last().is_some_and(|name| PLAIN_DECORATORS.contains(name))
+}
+
+/// The name under which uses of an object find a method, if there are such uses.
+fn counted_as(method: &str) -> Option<&str> {
+    const OPERATORS: &str = "lshift rshift or and xor add sub mul matmul truediv floordiv mod pow";
+    let Some(name) = method.strip_prefix("__").and_then(|name| name.strip_suffix("__")) else {
+        return Some(method).filter(|method| !method.starts_with("__"));
+    };
+    let is_operator = |name: &str| OPERATORS.split(' ').any(|operator| operator == name);
+    match name {
+        "call" | "enter" | "exit" => Some(method),
+        _ if is_operator(name) || name.strip_prefix('r').is_some_and(is_operator) => Some(OPERATOR),
+        _ => None,
+    }
 }

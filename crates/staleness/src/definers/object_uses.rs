@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use names::{Content, FIGURE, ObjectUse, Repeat, is_pattern_maker};
+use names::{Content, FIGURE, ObjectUse, is_pattern_maker};
 
 use super::{Definers, From};
 use crate::effective::Surroundings;
@@ -19,10 +19,7 @@ impl<'a> Definers<'a> {
                 }
             }
             let uses = cell.names.functions.values().flat_map(|function| &function.methods);
-            self.changing.extend(uses.filter_map(|(how, change)| match how {
-                ObjectUse::Method(method) if change.is_some() => Some(*method),
-                _ => None,
-            }));
+            self.changing.extend(uses.filter(|(_, effect)| effect.changes).map(|(method, _)| *method));
         }
     }
 
@@ -40,31 +37,21 @@ impl<'a> Definers<'a> {
         }
     }
 
-    /// See [`Surroundings::changed_by`].
-    pub(super) fn changed_by(&self, name: &str, how: ObjectUse, position: usize) -> Option<Repeat> {
-        let (how, otherwise) = match how {
-            ObjectUse::Reading(method) => (ObjectUse::Method(method), None),
-            ObjectUse::Method(_) => (how, Some(Repeat::Unknown)),
-            _ => (how, None),
-        };
+    /// See [`Surroundings::is_changed_by`].
+    pub(super) fn is_changed_by(&self, name: &str, how: ObjectUse, position: usize) -> bool {
         let maker = self.has_known_objects.then(|| self.maker_of(name, position)).flatten();
-        match maker {
-            None => otherwise,
-            Some((FIGURE, _)) if how == ObjectUse::Draw => Some(Repeat::Unknown),
-            Some((maker, _)) if is_pattern_maker(maker) => None,
-            Some((class, at)) => {
+        match (maker, how) {
+            (None, _) => how.may_change(),
+            (Some((maker, _)), _) if is_pattern_maker(maker) => false,
+            (Some((maker, _)), ObjectUse::Draw) => maker == FIGURE,
+            (Some((class, at)), ObjectUse::Method(method) | ObjectUse::Reading(method)) => {
                 let object = self.object(name, position).1;
-                if self.is_replaced(object, how) {
-                    return Some(Repeat::Unknown);
-                }
-                self.changed_by_class(class, at, how, otherwise, self.given.contains(object))
+                self.replaced.contains(&(object, method))
+                    || self
+                        .is_changed_by_class(class, at, method, self.given.contains(object))
+                        .unwrap_or(how.may_change())
             }
         }
-    }
-
-    /// Whether an object or a class got another function in place of a method.
-    fn is_replaced(&self, name: &'a str, how: ObjectUse) -> bool {
-        matches!(how, ObjectUse::Method(method) if self.replaced.contains(&(name, method)))
     }
 
     /// The function or class that has made the object of a name, and the cell that called it.
@@ -73,54 +60,44 @@ impl<'a> Definers<'a> {
         self.facts.cells[at].names.made_by.get(name).map(|maker| (maker.as_str(), at))
     }
 
-    /// What a class, as seen from the cell at `at`, says of a use of its objects. It may have the method from a base.
-    fn changed_by_class(
+    /// Whether a method of a class, as seen from the cell at `at`, changes its object, if a class of the notebook has it: perhaps a base.
+    fn is_changed_by_class(
         &self,
         class: &'a str,
         at: usize,
-        how: ObjectUse,
-        otherwise: Option<Repeat>,
+        method: u32,
         mut is_given: bool,
-    ) -> Option<Repeat> {
+    ) -> Option<bool> {
         let (mut classes, mut known) = (vec![(class, at)], BTreeSet::new());
-        let (mut has_changing, mut has_draining) = (false, false);
-        let mut is_known = false;
+        let (mut has_changing, mut drains, mut is_known) = (false, false, false);
         while let Some((class, at)) = classes.pop().filter(|class| known.insert(*class)) {
             let own = self.facts.cells[at].names.functions.contains_key(class).then_some(at);
             let Some(at) = own.or_else(|| self.definer_above(class, at)) else { continue };
             let names = &self.facts.cells[at].names;
             is_given |= self.given.contains(class);
-            if self.is_replaced(class, how) {
-                return Some(Repeat::Unknown);
+            if self.replaced.contains(&(class, method)) {
+                return Some(true);
             }
-            let effects = names.functions.get(class);
-            if let Some(effects) = effects.filter(|_| !is_known) {
-                // The method of a base may call what a class below it has in place of the base's.
-                let is_method = matches!(how, ObjectUse::Method(_));
-                if let Some(change) = effects.methods.get(&how) {
-                    if change.is_some() || (has_changing && is_method) {
-                        return change.or(Some(Repeat::Unknown));
-                    }
-                    let mut asks = effects.asks.iter().filter(|(by, _)| *by == how);
-                    if asks.any(|(_, method)| self.changing.contains(method)) {
-                        return Some(Repeat::Unknown);
-                    }
-                    if !(effects.drains.contains(&how) || has_draining && is_method) {
-                        return None;
-                    }
+            if let Some(effects) = names.functions.get(class).filter(|_| !is_known) {
+                if let Some(effect) = effects.methods.get(&method) {
                     is_known = true;
-                    // What it makes itself is known where it is used.
-                } else {
-                    is_given |= self.making.contains(class);
+                    drains |= effect.drains;
+                    // The method of a base may call what a class below it has in place of the base's.
+                    let asks = effect.asks.iter().any(|method| self.changing.contains(method));
+                    if effect.changes || has_changing || asks {
+                        return Some(true);
+                    }
                 }
-                has_changing |= effects.methods.values().any(Option::is_some);
-                has_draining |= !effects.drains.is_empty();
+                // What it makes itself is known where it is used.
+                is_given |= !is_known && self.making.contains(class);
+                has_changing |= effects.methods.values().any(|effect| effect.changes);
+                drains |= !is_known && effects.methods.values().any(|effect| effect.drains);
             } else {
                 is_given |= self.making.contains(class);
             }
             let bases = names.holds.get(class).into_iter().flatten();
             classes.extend(bases.map(|base| (base.as_str(), at)));
         }
-        if is_known { is_given.then_some(Repeat::Unknown) } else { otherwise }
+        is_known.then_some(drains && is_given)
     }
 }

@@ -60,14 +60,9 @@ impl<'n> Effective<'n> {
             let changes = effects.changes.iter().filter(|name| !effects.augments.contains(*name));
             let changes = changes.map(|name| (name, Write::Changes));
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
-            for (name, how) in effects.object_uses.iter().filter(|(name, _)| is_elsewhere(name)) {
-                let Some(repeat) = around.changed_by(name, *how, is_defined(name)) else { continue };
-                let is_other = repeat == Repeat::Differs;
-                objects.insert((name, if is_other { Write::Changes } else { Write::Calls }));
-                if is_other {
-                    self.repeat(name, repeat);
-                }
-            }
+            let uses = effects.object_uses.iter().filter(|(name, _)| is_elsewhere(name));
+            let uses = uses.filter(|(name, how)| around.is_changed_by(name, *how, is_defined(name)));
+            objects.extend(uses.map(|(name, _)| (name, Write::Calls)));
         }
         for (name, write) in objects {
             self.write(name, write);

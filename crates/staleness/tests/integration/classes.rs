@@ -58,7 +58,7 @@ fn a_block_with_an_object_changes_it() {
         ",
     );
     let deleted =
-        "out of order: uses tr: a deleted cell (run 9:02) wrote it after cell 0 and before this ran";
+        "may have changed: uses tr: a deleted cell (run 9:02) calls a method of it and ran before it";
     let cells = [TRACKER, "with tr: x = 1", "print(tr.names)"];
     ran(&cells, |story| story.delete("b"), &["up to date", deleted]);
 }
