@@ -5,7 +5,7 @@ use ruff_python_ast::{Decorator, Expr, ExprCall};
 use syntax::{Locals, Name, Resolved};
 
 use super::Walker;
-use super::expressions::root;
+use super::expressions::{items_of, root, values};
 use super::known::Pending;
 use crate::methods::{When, mutation_by};
 
@@ -21,10 +21,7 @@ impl<'a> Captured<'a> {
         match value {
             Expr::Lambda(_) => self.code.push(value),
             Expr::Name(name) => self.functions.push(name.id.to_string()),
-            Expr::List(list) => list.elts.iter().for_each(|item| self.add(item)),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.add(item)),
-            Expr::Dict(dict) => dict.items.iter().for_each(|item| self.add(&item.value)),
-            _ => {}
+            _ => items_of(value).into_iter().for_each(|item| self.add(item)),
         }
     }
 }
@@ -38,9 +35,11 @@ impl Walker {
                 self.visit_expr(value);
                 self.captured -= 1;
             }
-            Expr::List(list) => list.elts.iter().for_each(|item| self.visit_captured(item)),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.visit_captured(item)),
-            Expr::Set(set) => set.elts.iter().for_each(|item| self.visit_captured(item)),
+            Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => {
+                for item in items_of(value) {
+                    self.visit_captured(item);
+                }
+            }
             Expr::Dict(dict) => {
                 for item in &dict.items {
                     item.key.iter().for_each(|key| self.visit_expr(key));
@@ -161,8 +160,4 @@ impl Walker {
             }
         }
     }
-}
-
-fn values(call: &ExprCall) -> impl Iterator<Item = &Expr> {
-    call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
 }

@@ -36,12 +36,9 @@ impl Walker {
             let text = self.text(function).to_owned();
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
-        self.mark_stateful(function);
+        self.follow_results(function);
         self.capture_decorated(&function.decorator_list, &function.name);
         self.cache_results(function);
-        if self.definitions == 0 {
-            self.gives_code(function);
-        }
     }
 
     /// `@show.register` adds to what `show` does.

@@ -1,11 +1,12 @@
 //! Objects that run code of the notebook when they are used: instances of its classes, functions that its functions give, and what
 //! holds such objects. The names that this code has are looked up then, and not where the object was made.
 
-use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, Stmt, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::visitor::Visitor as _;
+use ruff_python_ast::{Expr, StmtClassDef};
 use syntax::{Locals, NameSet, Resolved, is_builtin};
 
 use super::Walker;
+use super::expressions::{items_of, values};
 
 impl Walker {
     /// After the targets got this value.
@@ -48,80 +49,39 @@ impl Walker {
             self.names.holds.insert(class.name.to_string(), bases);
         }
     }
-
-    /// After a function has been defined.
-    pub(super) fn gives_code(&mut self, function: &StmtFunctionDef) {
-        let mut gives = Gives::default();
-        gives.visit_body(&function.body);
-        let is_given = gives.lambda || gives.returned.iter().any(|name| gives.defined.contains(name));
-        if is_given && let Some(effects) = self.names.functions.get_mut(function.name.as_str()) {
-            effects.gives_code = true;
-        }
-    }
 }
 
 /// What goes into a value so that it may be used later.
 #[derive(Default)]
-struct Held<'a> {
-    names: NameSet,
+pub(super) struct Held<'a> {
+    pub(super) names: NameSet,
     /// Lambdas and generators, which run later.
-    code: Vec<&'a Expr>,
+    pub(super) code: Vec<&'a Expr>,
 }
 
 impl<'a> Held<'a> {
-    fn add(&mut self, value: &'a Expr) {
+    pub(super) fn add(&mut self, value: &'a Expr) {
         match value {
             Expr::Name(name) => drop(self.names.insert(name.id.to_string())),
             Expr::Lambda(_) | Expr::Generator(_) => self.code.push(value),
-            Expr::List(list) => list.elts.iter().for_each(|item| self.add(item)),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.add(item)),
-            Expr::Set(set) => set.elts.iter().for_each(|item| self.add(item)),
-            Expr::Dict(dict) => {
-                for item in &dict.items {
-                    item.key.iter().filter(|key| key.is_name_expr()).for_each(|key| self.add(key));
-                    self.add(&item.value);
-                }
-            }
             Expr::ListComp(list) => self.add(&list.elt),
             Expr::DictComp(dict) => self.add(&dict.value),
-            Expr::If(choice) => {
-                self.add(&choice.body);
-                self.add(&choice.orelse);
-            }
             Expr::Call(call) => {
                 let Expr::Name(function) = &*call.func else { return };
-                if is_builtin(&function.id) {
-                    return;
+                if !is_builtin(&function.id) {
+                    self.names.insert(function.id.to_string());
+                    values(call).for_each(|argument| self.add(argument));
                 }
-                self.names.insert(function.id.to_string());
-                call.arguments.args.iter().for_each(|argument| self.add(argument));
-                call.arguments.keywords.iter().for_each(|keyword| self.add(&keyword.value));
             }
-            _ => {}
-        }
-    }
-}
-
-/// The functions that a function defines, and what it returns.
-#[derive(Default)]
-struct Gives {
-    defined: NameSet,
-    returned: NameSet,
-    lambda: bool,
-}
-
-impl<'a> Visitor<'a> for Gives {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::FunctionDef(function) => drop(self.defined.insert(function.name.to_string())),
-            Stmt::ClassDef(class) => drop(self.defined.insert(class.name.to_string())),
-            Stmt::Return(returned) => {
-                let mut held = Held::default();
-                returned.value.iter().for_each(|value| held.add(value));
-                self.lambda |= !held.code.is_empty();
-                self.returned.extend(held.names.iter().cloned());
+            _ => {
+                let keys = value.as_dict_expr().into_iter().flat_map(|dict| &dict.items);
+                keys.filter_map(|item| item.key.as_ref())
+                    .filter(|key| key.is_name_expr())
+                    .for_each(|key| self.add(key));
+                for item in items_of(value) {
+                    self.add(item);
+                }
             }
-            _ => visitor::walk_stmt(self, statement),
         }
     }
 }

@@ -3,10 +3,11 @@
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 use syntax::tree::path_of;
-use syntax::{Name, Resolved, is_builtin};
+use syntax::{Name, NameSet, Resolved, is_builtin};
 
 use super::Walker;
-use super::expressions::root;
+use super::expressions::{root, values};
+use super::late::Held;
 use crate::makers::{PATTERN, is_class_maker, is_counting};
 use crate::methods::has_word;
 
@@ -51,8 +52,7 @@ impl Walker {
                 match &*call.func {
                     Expr::Name(function) => {
                         if !is_builtin(&function.id) {
-                            let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-                            self.give(&name, call.arguments.args.iter().chain(keywords));
+                            self.give(&name, values(call));
                         }
                         self.names.made_by.insert(name, function.id.to_string());
                     }
@@ -72,16 +72,19 @@ impl Walker {
         }
     }
 
-    /// A function that keeps something from call to call is like a stream: one whose default value is changed, and what a function gives
-    /// in which another has a `nonlocal`.
-    pub(super) fn mark_stateful(&mut self, function: &StmtFunctionDef) {
-        if self.definitions > 0 || !self.scopes.are_empty() {
+    /// After a function has been defined. One that keeps something from call to call is like a stream: one whose default value is changed,
+    /// and what a function gives in which another has a `nonlocal`.
+    pub(super) fn follow_results(&mut self, function: &StmtFunctionDef) {
+        if self.definitions > 0 {
             return;
         }
         let Some(effects) = self.names.functions.get_mut(function.name.as_str()) else { return };
-        let mut nonlocal = HasNonlocal(false);
-        nonlocal.visit_body(&function.body);
-        effects.yields |= nonlocal.0 || gives_stream(function);
+        let results = Results::of(function);
+        effects.gives_code = results.gives_code;
+        if !self.scopes.are_empty() {
+            return;
+        }
+        effects.yields |= results.has_nonlocal || results.gives_stream;
         let is_changed = |name: &str| effects.changed_parameters.contains(name);
         let mut parameters = function.parameters.iter_non_variadic_params();
         if parameters
@@ -116,36 +119,62 @@ impl Walker {
     }
 }
 
-/// Whether a method is a generator, or returns a stream.
-pub(super) fn gives_stream(function: &StmtFunctionDef) -> bool {
-    #[derive(Default)]
-    struct Gives(bool);
-    impl<'a> Visitor<'a> for Gives {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            match statement {
-                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
-                Stmt::Return(returned) => self.0 |= returned.value.as_deref().is_some_and(is_stream),
-                _ => visitor::walk_stmt(self, statement),
-            }
-        }
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            self.0 |= matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
-            if !expression.is_lambda_expr() {
-                visitor::walk_expr(self, expression);
-            }
-        }
-    }
-    let mut gives = Gives::default();
-    gives.visit_body(&function.body);
-    gives.0
+/// What a function gives, by its body.
+#[derive(Default)]
+pub(super) struct Results {
+    /// It is a generator, or returns a stream.
+    pub(super) gives_stream: bool,
+    /// It returns code: lambdas, or functions and classes that it defines.
+    gives_code: bool,
+    /// A function in it has a `nonlocal`.
+    has_nonlocal: bool,
+    defined: NameSet,
+    returned: NameSet,
+    /// How many definitions the walk is in.
+    inner: usize,
 }
 
-struct HasNonlocal(bool);
+impl Results {
+    pub(super) fn of(function: &StmtFunctionDef) -> Self {
+        let mut results = Self::default();
+        results.visit_body(&function.body);
+        results.gives_code |= results.returned.iter().any(|name| results.defined.contains(name));
+        results
+    }
 
-impl<'a> Visitor<'a> for HasNonlocal {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        self.0 |= statement.is_nonlocal_stmt();
+    fn define(&mut self, name: &str, statement: &Stmt) {
+        if self.inner == 0 {
+            self.defined.insert(name.to_owned());
+        }
+        self.inner += 1;
         visitor::walk_stmt(self, statement);
+        self.inner -= 1;
+    }
+}
+
+impl<'a> Visitor<'a> for Results {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => return self.define(&function.name, statement),
+            Stmt::ClassDef(class) => return self.define(&class.name, statement),
+            Stmt::Nonlocal(_) => self.has_nonlocal = true,
+            Stmt::Return(returned) if self.inner == 0 => {
+                let mut held = Held::default();
+                returned.value.iter().for_each(|value| held.add(value));
+                self.gives_stream |= returned.value.as_deref().is_some_and(is_stream);
+                self.gives_code |= !held.code.is_empty();
+                self.returned.extend(held.names.iter().cloned());
+            }
+            _ => {}
+        }
+        visitor::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        self.gives_stream |= self.inner == 0 && matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
+        if !expression.is_lambda_expr() {
+            visitor::walk_expr(self, expression);
+        }
     }
 }
 

@@ -251,12 +251,6 @@ impl<'a> Visitor<'a> for Walker {
                     self.names.possible.insert(text.value.to_str().to_owned());
                 }
             }
-            Expr::Yield(_) | Expr::YieldFrom(_) => {
-                visitor::walk_expr(self, expression);
-                if (self.definitions, self.functions) == (1, 1) {
-                    self.deferred.yields = true;
-                }
-            }
             Expr::If(choice) => {
                 self.visit_expr(&choice.test);
                 self.perhaps([&*choice.body]);

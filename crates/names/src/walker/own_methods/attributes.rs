@@ -8,7 +8,7 @@ use syntax::is_builtin;
 use syntax::tree::path_of;
 
 use super::super::expressions::items_of;
-use super::super::streams::{gives_stream, is_stream};
+use super::super::streams::{Results, is_stream};
 use crate::methods::{has_word, mutation_by, only_reads};
 use crate::names::Content;
 
@@ -111,7 +111,8 @@ impl<'a> Attributes<'a> {
     pub(super) fn of(class: &'a StmtClassDef) -> Self {
         let mut attributes = Self::default();
         let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
-        let streaming = methods.filter(|method| gives_stream(method)).map(|method| method.name.as_str());
+        let streaming =
+            methods.filter(|method| Results::of(method).gives_stream).map(|method| method.name.as_str());
         attributes.streaming = streaming.collect();
         attributes.visit_body(&class.body);
         attributes
