@@ -1,7 +1,7 @@
 //! Uses of an object that call a method of its class: `store.total()`, `tick()`, `with tracker:`, `a >> b`. The class decides which of
 //! them change the object, if it is of the notebook, and what the object was given.
 
-use ruff_python_ast::{Expr, ExprBinOp, ExprCall, Operator, WithItem};
+use ruff_python_ast::{Expr, ExprBinOp, ExprCall, WithItem};
 use syntax::Resolved;
 
 use super::Walker;
@@ -38,22 +38,10 @@ impl Walker {
         }
     }
 
-    /// `a >> b`, as people write it to connect objects. Other operators hardly ever change any, unless nothing is done with the result.
-    pub(super) fn shift(&mut self, operation: &ExprBinOp) {
-        if matches!(operation.op, Operator::LShift | Operator::RShift) {
-            self.operand(&operation.left);
-            self.operand(&operation.right);
-        }
-    }
-
-    /// What an operator is applied to, its result being discarded.
+    /// `a >> b`: the class of an operand may change it.
     pub(super) fn operate(&mut self, operation: &ExprBinOp) {
-        for operand in [&*operation.left, &*operation.right] {
-            match operand {
-                Expr::BinOp(operation) => self.operate(operation),
-                operand => self.operand(operand),
-            }
-        }
+        self.operand(&operation.left);
+        self.operand(&operation.right);
     }
 
     fn operand(&mut self, operand: &Expr) {

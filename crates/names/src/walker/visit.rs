@@ -19,8 +19,15 @@ use super::wrappers::made_of;
 use crate::names::Repeat;
 
 impl Walker {
-    /// An assignment to other targets than names.
-    fn assign_parts(&mut self, targets: &[Expr], value: &Expr) {
+    fn assign(&mut self, targets: &[Expr], value: &Expr) {
+        if let [Expr::Name(name)] = targets {
+            if let Expr::Lambda(lambda) = value {
+                return self.assigned_lambda(&name.id, lambda);
+            }
+            if let Some(made) = made_of(value) {
+                return self.assigned_function(&name.id, &made);
+            }
+        }
         match targets {
             [target @ (Expr::Subscript(_) | Expr::Attribute(_))] if !self.is_patch(target) => {
                 self.visit_added(value);
@@ -33,6 +40,13 @@ impl Walker {
             self.give_part(target, value);
             self.patch(target);
             self.unpack(target, value);
+        }
+        if !value.is_name_expr() {
+            self.made(targets, value);
+            if let [Expr::Name(name)] = targets {
+                self.derive(&name.id, value);
+            }
+            self.hold(targets, value);
         }
         self.share_figure(targets, value);
     }
@@ -55,45 +69,12 @@ fn class_of(expression: &Expr) -> Option<&str> {
     name.starts_with(char::is_uppercase).then_some(name)
 }
 
-/// Whether all targets are names.
-fn is_simple(targets: &[Expr]) -> bool {
-    targets.iter().all(Expr::is_name_expr)
-}
-
 impl<'a> Visitor<'a> for Walker {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(function) => self.function(function),
             Stmt::ClassDef(class) => self.class(class),
-            Stmt::Assign(assign) if !is_simple(&assign.targets) => {
-                self.assign_parts(&assign.targets, &assign.value);
-            }
-            Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
-                ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
-                (targets, Expr::Name(other)) => {
-                    visitor::walk_stmt(self, statement);
-                    for target in targets {
-                        if let Expr::Name(name) = target {
-                            self.alias(&name.id, &other.id);
-                        }
-                    }
-                }
-                (targets, value) => {
-                    if let ([Expr::Name(name)], Some(made)) = (targets, made_of(value)) {
-                        return self.assigned_function(&name.id, &made);
-                    }
-                    self.visit_captured(value);
-                    for target in targets {
-                        self.visit_expr(target);
-                    }
-                    self.made(targets, value);
-                    if let [Expr::Name(name)] = targets {
-                        self.derive(&name.id, value);
-                    }
-                    self.share_figure(targets, value);
-                    self.hold(targets, value);
-                }
-            },
+            Stmt::Assign(assign) => self.assign(&assign.targets, &assign.value),
             Stmt::AugAssign(assign) => {
                 self.repeat = Repeat::Differs;
                 self.visit_expr(&assign.value);
@@ -155,10 +136,6 @@ impl<'a> Visitor<'a> for Walker {
             Stmt::Expr(expression) if expression.value.is_call_expr() => {
                 self.is_discarded = true;
                 self.visit_expr(&expression.value);
-            }
-            Stmt::Expr(expression) if expression.value.is_bin_op_expr() => {
-                self.visit_expr(&expression.value);
-                expression.value.as_bin_op_expr().into_iter().for_each(|operation| self.operate(operation));
             }
             Stmt::Global(global) => {
                 self.scopes.declare_global(global.names.iter().map(ToString::to_string));
@@ -232,7 +209,7 @@ impl<'a> Visitor<'a> for Walker {
             }
             Expr::BinOp(operation) => {
                 visitor::walk_expr(self, expression);
-                self.shift(operation);
+                self.operate(operation);
             }
             Expr::BoolOp(operation) => {
                 let (first, rest) = operation.values.split_at(1);
