@@ -1,5 +1,7 @@
 //! Magics of `IPython`: which have Python in them, and which names they touch.
 
+use std::ops::Range;
+
 use crate::unknown::Unknown;
 
 /// More cell magics than anybody stacks.
@@ -161,13 +163,39 @@ pub fn without_options(text: &str) -> &str {
     rest
 }
 
-/// The names that `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
+/// The names at the start of what `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
 pub fn expanded(text: &str) -> impl Iterator<Item = &str> {
-    text.match_indices(['$', '{']).filter_map(|(at, _)| {
-        let rest = &text[at + 1..];
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        Some(&rest[..end]).filter(|name| is_identifier(name))
-    })
+    let names = expansions(text).into_iter().map(|range| {
+        let part = &text[range];
+        &part[..part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len())]
+    });
+    names.filter(|name| is_identifier(name))
+}
+
+/// What `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
+pub(crate) fn expansions(text: &str) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(at) = text[rest..].find(['$', '{']).map(|at| rest + at) {
+        let (begin, is_brace) = (at + 1, text[at..].starts_with('{'));
+        // A doubled one stands for itself.
+        if text[begin..].starts_with(if is_brace { '{' } else { '$' }) {
+            rest = begin + 1;
+            continue;
+        }
+        let end = if is_brace {
+            text[begin..].find('}').map(|length| begin + length)
+        } else {
+            let length = text[begin..].find(|c: char| !is_part(c)).unwrap_or(text.len() - begin);
+            (length > 0).then_some(begin + length)
+        };
+        if let Some(end) = end {
+            found.push(begin..end);
+        }
+        rest = end.unwrap_or(begin);
+    }
+    found
 }
 
 fn is_identifier(text: &str) -> bool {

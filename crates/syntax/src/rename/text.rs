@@ -1,7 +1,5 @@
 //! Finds a name in text that is not parsed: of magics, of commands, and of cells that cannot be read.
 
-use std::ops::Range;
-
 /// Where a word stands on its own.
 pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -12,32 +10,6 @@ pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = us
 
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     words(text, word).next().is_some()
-}
-
-/// What `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
-pub(super) fn expansions(text: &str) -> Vec<Range<usize>> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut found = Vec::new();
-    let mut rest = 0;
-    while let Some(at) = text[rest..].find(['$', '{']).map(|at| rest + at) {
-        let (begin, is_brace) = (at + 1, text[at..].starts_with('{'));
-        // A doubled one stands for itself.
-        if text[begin..].starts_with(if is_brace { '{' } else { '$' }) {
-            rest = begin + 1;
-            continue;
-        }
-        let end = if is_brace {
-            text[begin..].find('}').map(|length| begin + length)
-        } else {
-            let length = text[begin..].find(|c: char| !is_part(c)).unwrap_or(text.len() - begin);
-            (length > 0).then_some(begin + length)
-        };
-        if let Some(end) = end {
-            found.push(begin..end);
-        }
-        rest = end.unwrap_or(begin);
-    }
-    found
 }
 
 /// Where a slice of a text starts in it. One that is none is at the end.
@@ -59,7 +31,7 @@ mod tests {
     #[test]
     fn braces_and_dollars_are_expanded() {
         let text = "cp {a.b} $c.d ${e} {{f}} $$g {h + 1";
-        let found: Vec<_> = expansions(text).into_iter().map(|range| &text[range]).collect();
+        let found: Vec<_> = crate::magics::expansions(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["a.b", "c", "e"]);
     }
 }

@@ -5,7 +5,7 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::{Finder, Role, has_word, offset};
 use crate::magics::{self, CellMagic, LineMagic};
-use crate::rename::text::{expansions, words};
+use crate::rename::text::words;
 use crate::unknown::Unknown;
 
 /// Line magics that take an expression.
@@ -103,7 +103,7 @@ impl Finder<'_> {
 
     /// What `IPython` replaces in a text.
     fn expand(&mut self, text: &str, start: usize) {
-        for found in expansions(text) {
+        for found in magics::expansions(text) {
             self.expression(&text[found.clone()], start + found.start);
         }
     }
