@@ -68,6 +68,7 @@ pub(crate) struct CellData {
     /// Whether the file would be invalid if the cell were written as it was read.
     pub(crate) needs_repair: bool,
     pub(crate) revision: OnceLock<Box<str>>,
+    pub(crate) outputs_digest: OnceLock<u64>,
 }
 
 #[derive(Clone)]

@@ -3,14 +3,20 @@
 use std::borrow::Cow;
 use std::io;
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::cell::Outputs;
 use crate::json::{Printer, Style, canonical};
-use crate::{Cell, Json};
+use crate::{Cell, Json, Output};
 
 /// Members that a record of the content leaves out: outputs are kept apart, and the id is the key.
 const APART: [&str; 3] = ["id", "outputs", "execution_count"];
+
+/// Characters are taken back in shorter lines only.
+const MAX_TYPED: usize = 64 * 1024;
+/// A reference to a model of a widget, which is another one in each run.
+const WIDGET: &str = "application/vnd.jupyter.widget-view+json";
 
 /// The members of a cell, an object, that nbformat does not know.
 pub fn other_members(cell: &Json) -> Option<Json> {
@@ -61,13 +67,111 @@ impl Cell {
 }
 
 impl Cell {
-    /// A number that tells the outputs from others.
+    /// A number that tells the outputs from others, though programs have written them again since: their numbers, their metadata and the
+    /// models of widgets do not count, and a stream is what its terminal shows.
     pub fn outputs_digest(&self) -> u64 {
-        let mut hash = Hashing(Sha256::new());
-        // Hashing does not fail.
-        let _ = self.write_outputs(&mut hash);
-        hash.0.finalize()[..8].iter().fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+        *self.0.outputs_digest.get_or_init(|| {
+            let mut hash = Sha256::new();
+            let outputs = self.outputs();
+            let stream = |output: &Output| match output {
+                Output::Stream { name, .. } => Some(name.clone()),
+                _ => None,
+            };
+            // Some programs join streams that follow one another.
+            for same in outputs.chunk_by(|one, next| stream(one).is_some() && stream(one) == stream(next)) {
+                add_output(&mut hash, same);
+            }
+            hash.finalize()[..8].iter().fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+        })
     }
+}
+
+/// Adds an output, or streams that are one.
+fn add_output(hash: &mut Sha256, same: &[Output]) {
+    match same {
+        [Output::Stream { name, .. }, ..] => {
+            let texts = same.iter().filter_map(|output| match output {
+                Output::Stream { text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            hash.update(name);
+            add_text(hash, &texts.collect::<String>());
+        }
+        // Once it is updated, a result is a display.
+        [Output::Display(bundle) | Output::Result { bundle, .. }, ..] => {
+            let mut members: Vec<_> = bundle.data.members().collect();
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            for (mime, content) in members {
+                hash.update(&*mime);
+                if mime != WIDGET {
+                    match content.multiline_text() {
+                        Some(text) => add_text(hash, &text),
+                        None => add_value(hash, &content.to_value()),
+                    }
+                }
+            }
+        }
+        [Output::Error { name, value, .. }, ..] => hash.update(format!("{name}: {}", value.trim_end())),
+        _ => {}
+    }
+    hash.update([0]);
+}
+
+/// Adds a text as it is in the end, without blanks at the ends of lines. `JupyterLab` writes it so: `\r` goes back to the begin of the
+/// line, and `\u{8}` takes a character back, in UTF-16.
+fn add_text(hash: &mut Sha256, text: &str) {
+    let mut ends = 0;
+    for line in text.split('\n') {
+        let shown =
+            if line.contains(['\r', '\u{8}']) { Cow::Owned(typed(line)) } else { Cow::Borrowed(line) };
+        let shown = shown.trim_end();
+        if !shown.is_empty() {
+            hash.update("\n".repeat(ends));
+            hash.update(shown);
+            ends = 0;
+        }
+        ends += 1;
+    }
+}
+
+fn typed(line: &str) -> String {
+    let (mut shown, mut at) = (Vec::new(), 0);
+    for unit in line.encode_utf16() {
+        match unit {
+            0xd => at = 0,
+            0x8 if at == 0 => {}
+            0x8 => {
+                at -= 1;
+                // What moves in a line of megabytes, again and again, would take forever.
+                if shown.len() < MAX_TYPED {
+                    shown.remove(at);
+                }
+            }
+            _ => {
+                shown.splice(at..shown.len().min(at + 1), [unit]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf16_lossy(&shown)
+}
+
+/// Numbers count by what they are, as JavaScript writes them in another way.
+fn add_value(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(name, _)| *name);
+            for (name, value) in members {
+                hash.update(name);
+                add_value(hash, value);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_value(hash, item)),
+        Value::Number(number) => hash.update(number.as_f64().unwrap_or_default().to_le_bytes()),
+        other => hash.update(other.to_string()),
+    }
+    hash.update([0]);
 }
 
 struct Hashing(Sha256);
@@ -90,7 +194,9 @@ fn printed(json: &Json) -> Json {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use serde_json::{Value, json};
 
+    use super::WIDGET;
     use crate::{Cell, Edit, Json, Notebook, Output};
 
     fn outputs(cell: &Cell) -> Json {
@@ -122,6 +228,77 @@ mod tests {
             r#"{"cell_type":"code","metadata":{"a":[],"b":1.50},"source":"x\ny"}"#
         );
         assert_eq!(outputs(one), outputs(other));
+    }
+
+    /// The digest of the outputs of a cell in a file.
+    fn digest(outputs: &Value) -> u64 {
+        let cell = json!({ "cell_type": "code", "id": "a", "metadata": {}, "execution_count": 1, "source": "", "outputs": outputs });
+        let text = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 }).to_string();
+        Notebook::parse(text.into()).unwrap().cells()[0].outputs_digest()
+    }
+
+    #[test]
+    fn outputs_are_the_same_after_other_programs_have_written_them() {
+        let stream = |text: Value| json!({ "output_type": "stream", "name": "stdout", "text": text });
+        let shown = |kind: &str, data: Value| json!({ "output_type": kind, "metadata": {}, "data": data });
+        let same = [
+            (json!([stream(json!("a\nb\n"))]), json!([stream(json!(["a\n", "b\n"]))])),
+            (json!([stream(json!("a\n")), stream(json!("b"))]), json!([stream(json!("a\nb"))])),
+            // A bar, one that is gone at its end, one that writes over a longer one, and one of backspaces.
+            (json!([stream(json!("\r 0%\r50%\r100%\n"))]), json!([stream(json!("100%\n"))])),
+            (json!([stream(json!("\r100%|##|\r         \r"))]), json!([stream(json!("         "))])),
+            (json!([stream(json!("50 of 100\rdone"))]), json!([stream(json!("donef 100"))])),
+            (
+                json!([stream(json!("1/3\u{8}\u{8}\u{8}2/3\u{8}\u{8}\u{8}3/3 \n"))]),
+                json!([stream(json!("3/3 \n"))]),
+            ),
+            (
+                json!([shown("execute_result", json!({ "text/plain": "1", "image/png": "aGk=\n" }))]),
+                json!([shown("display_data", json!({ "image/png": "aGk=", "text/plain": ["1"] }))]),
+            ),
+            (
+                json!([shown(
+                    "display_data",
+                    json!({ "application/x+json": { "a": [1.0, 1e-7], "b": "c" } })
+                )]),
+                json!([shown(
+                    "display_data",
+                    json!({ "application/x+json": { "b": "c", "a": [1, 0.000_000_1] } })
+                )]),
+            ),
+            (
+                json!([shown("display_data", json!({ WIDGET: { "model_id": "1" } }))]),
+                json!([shown("display_data", json!({ WIDGET: { "model_id": "2" } }))]),
+            ),
+        ];
+        for (one, other) in &same {
+            assert_eq!(digest(one), digest(other), "{one} {other}");
+        }
+        let mut digests: Vec<u64> = same.iter().map(|(one, _)| digest(one)).collect();
+        digests.extend([
+            digest(&json!([])),
+            digest(&json!([stream(json!("b\na"))])),
+            digest(&json!([stream(json!("a\n\nb"))])),
+        ]);
+        digests.sort_unstable();
+        let count = digests.len();
+        digests.dedup();
+        // A stream that is written in parts is the first one.
+        assert_eq!(digests.len(), count - 1);
+    }
+
+    #[test]
+    fn an_edit_of_the_outputs_changes_their_digest_and_another_edit_does_not() {
+        let text = r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "execution_count": 2, "source": "", "outputs": []}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
+        let mut notebook = notebook(text);
+        let before = notebook.cells()[0].outputs_digest();
+        notebook.apply(&Edit::SetSource { id: "a".into(), source: "x".to_owned() }).unwrap();
+        assert_eq!(notebook.cells()[0].outputs_digest(), before);
+        let stream = Output::Stream { name: "stdout".to_owned(), text: "x".into() };
+        let set = Edit::SetOutputs { id: "a".into(), outputs: [stream].into(), execution_count: Some(2) };
+        notebook.apply(&set).unwrap();
+        assert_ne!(notebook.cells()[0].outputs_digest(), before);
     }
 
     #[test]

@@ -176,6 +176,7 @@ impl Notebook {
             is_modified: true,
             needs_repair: false,
             revision: OnceLock::new(),
+            outputs_digest: OnceLock::new(),
         };
         self.modified_cells().insert(index, Cell(Arc::new(data)));
         Ok(())
@@ -235,6 +236,7 @@ impl Notebook {
         if !is_unchanged {
             self.replace_metadata(index, cell.lasting_metadata());
             let cell = self.modified_cell(index);
+            cell.outputs_digest = OnceLock::new();
             cell.outputs = Outputs::Set(Arc::clone(outputs));
             cell.execution_count = execution_count;
         }

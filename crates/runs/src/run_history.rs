@@ -274,6 +274,20 @@ impl RunHistory {
         }
     }
 
+    /// The outputs of a run that is over have been stored again.
+    pub(crate) fn stored(&self, notebook: &OpenNotebook, run: &Run) {
+        let Some((cell, kernel)) = run.cell().zip(run.kernel()) else { return };
+        let Some(End { kept, .. }) = End::of(run, notebook, &*kernel) else { return };
+        let mut inner = self.inner.lock();
+        let Inner { notebooks, version, instances, .. } = &mut *inner;
+        let Some((_, home)) = notebooks.iter_mut().find(|(path, _)| path == notebook.path()) else { return };
+        if let Some(instance) = home.history.shows(&cell.id, kept.execution_count, kept.outputs) {
+            *version += 1;
+            home.version = *version;
+            self.keep(&*kernel, KernelRun { instance: instances.name(instance), ..kept });
+        }
+    }
+
     /// Adds a run of an earlier server that is over. Without a reply, nobody knows whether the kernel is still the one that ran it.
     pub(crate) fn adopted(&self, notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel) {
         let Some(end) = End::of(run, notebook, kernel) else { return };
@@ -320,12 +334,13 @@ impl RunHistory {
         let identity = notebook.place().identity(notebook.path());
         let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
         for run in of_notebook {
-            if let Some(id) = &run.run
-                && home.known.insert(key(&run.server, id))
-            {
+            let Some(id) = &run.run else { continue };
+            if home.known.insert(key(&run.server, id)) {
                 *version += 1;
                 home.version = *version;
                 home.add(run, instances.number(&run.instance), notebook.folder().as_deref());
+            } else if let Some(cell) = run.cell.as_ref().filter(|_| run.outputs.is_some()) {
+                home.history.shows(cell, run.execution_count, run.outputs);
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);

@@ -129,6 +129,20 @@ impl History {
         }
     }
 
+    /// The cell of this run shows something else that comes from the run: late output, or what another run has updated.
+    /// Returns the instance of the run, if that is the last one of the cell.
+    pub fn shows(
+        &mut self,
+        cell: &CellId,
+        execution_count: Option<u64>,
+        outputs: Option<u64>,
+    ) -> Option<u64> {
+        let is_it = |run: &&mut Run| run.cell.as_ref() == Some(cell) && !run.is_superseded;
+        let run = self.runs.iter_mut().find(is_it).filter(|run| run.execution_count == execution_count)?;
+        run.outputs = outputs;
+        Some(run.instance)
+    }
+
     /// The same runs, as the cells have them that were made of other cells since.
     pub(crate) fn replace(&mut self, runs: Vec<Run>) {
         self.runs = runs;

@@ -91,6 +91,10 @@ impl<'a> Replay<'a> {
                 format!("it shows In[{shown}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
             return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
         }
+        if cell.has_outputs && cell.outputs.zip(run.outputs).is_some_and(|(shown, ours)| shown != ours) {
+            let evidence = format!("its outputs are not those of its last run here ({})", at());
+            return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
+        }
         if run.source != cell.source {
             return Some(CellState::new(StaleState::Edited, format!("edited after its {}", at())));
         }

@@ -14,7 +14,7 @@ impl Walker {
         if self.configures_part(part) || self.sets_option(part) {
             return;
         }
-        let Some(alias) = root(part) else { return };
+        let Some(alias) = root(part).or_else(|| root_of_giver(part)) else { return };
         let name = self.whole(alias);
         let changed = changed.unwrap_or_default();
         if name != alias {
@@ -62,5 +62,15 @@ impl Walker {
 
     pub(super) fn is_parameter(&self, name: &str) -> bool {
         self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local
+    }
+}
+
+/// `decimal` of `decimal.getcontext().prec`: a part of what a method gives is set.
+fn root_of_giver(part: &Expr) -> Option<&str> {
+    match part {
+        Expr::Attribute(attribute) => root_of_giver(&attribute.value),
+        Expr::Subscript(subscript) => root_of_giver(&subscript.value),
+        Expr::Call(call) => root(&call.func.as_attribute_expr()?.value),
+        _ => None,
     }
 }

@@ -19,6 +19,7 @@ impl Notebook {
         }
         cell.cell_type = cell_type.clone();
         cell.outputs = Outputs::Set(Arc::default());
+        cell.outputs_digest = OnceLock::new();
         cell.execution_count = None;
         cell.revision = OnceLock::new();
         Ok(())

@@ -63,6 +63,7 @@ pub(super) fn read_cell(text: Json, slot: usize, has_ids: bool) -> CellData {
         is_modified: false,
         needs_repair,
         revision: OnceLock::new(),
+        outputs_digest: OnceLock::new(),
     }
 }
 

@@ -154,9 +154,11 @@ impl Runner {
         }
         run.close();
         let Ok(Some(home)) = home else { return };
+        self.history.stored(&home, &run);
         for pause in STORE_AGAIN.into_iter().filter(|_| run.is_finished() && !is_settled) {
             tokio::time::sleep(pause).await;
             if self.store(&adopted, &home, before.clone(), kernel).await {
+                self.history.stored(&home, &run);
                 run.note("The outputs are in the notebook now.");
                 return adopted.executor.acknowledge(run.id());
             }

@@ -127,6 +127,7 @@ impl Runner {
         if latest.is_some_and(|latest| latest.id() == run.id()) {
             // That it failed is noted.
             if let Ok(Some(_)) = outputs::write(notebook, run, None, Vec::new()).await {
+                self.history.stored(notebook, run);
                 late_writes.insert(run.id().clone());
             }
         }

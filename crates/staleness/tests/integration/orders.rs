@@ -136,6 +136,7 @@ fn settings_of_libraries_are_inputs_of_their_users() {
     check(
         r"
         import charts as ch | ch.set_style('a') | c = ch.line() | c :: b: a => b :: ok edited may ok :: b
+        import decimal | decimal.getcontext().prec = 5 | decimal.Decimal(1) / 3 :: b: 5 => 9;; +b :: ok ok input :: c
         import charts as ch | ch.config.enable('a') | c = ch.line() | c :: b: a => b :: ok edited may ok :: b
         import pandas as pd | pd.set_option('display.max_rows', 3) | pd.reset_option('display.max_rows') | df = pd.DataFrame() | df
             :: b: 3 => 4 :: ok edited ok ok ok :: b

@@ -29,6 +29,19 @@ fn without_names() {
     );
     ran(&["x"], |story| story.clear("a"), &[UP]);
     ran(
+        &["x"],
+        |story| story.shows("a", 7),
+        &["outputs from elsewhere: its outputs are not those of its last run here (run 9:01)"],
+    );
+    ran(
+        &["x"],
+        |story| {
+            story.shows("a", 7);
+            story.clear("a");
+        },
+        &[UP],
+    );
+    ran(
         &THREE,
         |story| {
             story.edit("a", "x = 2");

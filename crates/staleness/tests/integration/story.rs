@@ -41,6 +41,7 @@ struct Written {
     source: String,
     execution_count: Option<u64>,
     has_outputs: bool,
+    outputs: u64,
 }
 
 impl Story {
@@ -133,7 +134,7 @@ impl Story {
     fn run_and(&mut self, id: &str, has_failed: bool) {
         self.count += 1;
         let (count, cell) = (self.count, self.cell(id));
-        (cell.execution_count, cell.has_outputs) = (Some(count), true);
+        (cell.execution_count, cell.has_outputs, cell.outputs) = (Some(count), true, count);
         let source = cell.source.clone();
         self.ended(Some(id), &source, has_failed);
     }
@@ -153,6 +154,11 @@ impl Story {
         (cell.execution_count, cell.has_outputs) = (Some(count), true);
     }
 
+    /// A cell shows the outputs of an earlier run, with the number of its last one.
+    pub(crate) fn shows(&mut self, id: &str, outputs: u64) {
+        self.cell(id).outputs = outputs;
+    }
+
     /// The agent runs code beside the cells.
     pub(crate) fn run_code(&mut self, source: &str) {
         self.count += 1;
@@ -169,6 +175,7 @@ impl Story {
             source: source.to_owned(),
             execution_count: None,
             has_outputs: false,
+            outputs: 0,
         };
         self.cells.insert(position, cell);
     }
@@ -273,7 +280,7 @@ impl Story {
                 .collect(),
             has_outputs: cell.has_outputs,
             execution_count: cell.execution_count,
-            outputs: None,
+            outputs: Some(cell.outputs),
         }
     }
 
@@ -285,6 +292,7 @@ impl Story {
         self.minutes += 1;
         let loaded = self.loads(source);
         self.ran.insert(hash(source), source.to_owned());
+        let outputs = id.map(|id| self.cell(id).outputs);
         self.history.add(Ended {
             cell: id.map(Into::into),
             source: hash(source),
@@ -300,7 +308,7 @@ impl Story {
             random_states: std::mem::take(&mut self.random_states),
             loaded,
             changed_files: None,
-            outputs: None,
+            outputs,
             execution_count: Some(self.count),
         });
     }
