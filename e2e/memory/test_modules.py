@@ -4,7 +4,6 @@ import hashlib
 import importlib
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -76,24 +75,6 @@ def test_a_file_that_was_put_back_is_as_it_was_loaded(folder: Path) -> None:
     told(memory)
     write(folder / "helpers.py", "A = 1", OLD + 20)
     assert told(memory) == ({}, {"helpers": digest})
-
-
-@pytest.mark.parametrize("is_compiled", [True, False])
-def test_a_file_that_changed_after_it_was_loaded_is_not_taken_for_what_was_loaded(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
-) -> None:
-    monkeypatch.setattr(sys, "dont_write_bytecode", not is_compiled)
-    memory = Memory()
-    now = time.time()
-    digest = write(folder / "helpers.py", "A = 1", now + 1 if is_compiled else OLD)
-    module = importlib.import_module("helpers")
-    if is_compiled:
-        # It was compiled after the change, though that was during the run.
-        os.utime(module.__cached__, (now + 2, now + 2))
-        assert told(memory)[0]["helpers"][1] == digest
-        importlib.reload(module)
-    write(folder / "helpers.py", "A = 2", now + 3)
-    assert told(memory)[0].get("helpers", [None, None])[1] is None
 
 
 def test_autoreload_loads_again_without_a_new_spec(folder: Path) -> None:

@@ -133,7 +133,7 @@ impl Start {
             self.report(format!("waiting for the Jupyter server of {} ({} s)", runtime.id, waited.as_secs()));
             let failure = match self.machines.place(runtime).await? {
                 Some(place) => match place.status().await {
-                    Ok(_) => return Ok(place),
+                    Ok(()) => return Ok(place),
                     Err(error) if is_booting(&error) => Some(error),
                     Err(error) => return Err(error),
                 },

@@ -28,6 +28,7 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// A run that is over, or the begin of another instance of the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct KernelRun {
     /// The server that wrote it.
     pub server: String,

@@ -80,6 +80,12 @@ impl History {
         earlier.extend(same.map(|run| run.order));
         earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
         let has_succeeded = !ended.has_failed || here.is_some_and(|run| run.has_succeeded);
+        let mut assigned = ended.assigned;
+        if let (Some(assigned), Some(before)) = (&mut assigned, same.and_then(|run| run.assigned.as_ref())) {
+            // What only the memory shows is not seen again where the value is equal.
+            let is_hidden = |name: &&Name| !ended.names.effects.defines.contains(*name);
+            assigned.extend(before.iter().filter(is_hidden).cloned());
+        }
         // The names that another source defined are still in the kernel.
         if let Some(last) = last.filter(|run| !is_same(run)) {
             self.runs.push(Run { is_superseded: true, ..last });
@@ -112,7 +118,7 @@ impl History {
             is_interrupted,
             kernel_died,
             has_succeeded,
-            assigned: ended.assigned.map(Arc::new),
+            assigned: assigned.map(Arc::new),
             unchanged: Arc::new(unchanged),
             drew,
             random_states,

@@ -169,7 +169,7 @@ impl<'a> Replay<'a> {
                     .and_then(|value| value.made_with.get(class))
                     .is_some_and(|made| *made != identity)
             };
-            if !{ names }.any(|name| is_old(name)) || !more.insert(position) {
+            if !{ names }.any(is_old) || !more.insert(position) {
                 continue;
             }
             let inputs = self.fresh[position].got.iter().flatten();

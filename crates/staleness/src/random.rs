@@ -97,16 +97,15 @@ fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
     for (cell, last) in cells.iter_mut().zip(last) {
         let Some(run) = last.map(|index| &mut runs[index]).filter(|run| run.can_tell()) else { continue };
         let is_seen = |state: &Name| run.drew.contains(state) || !TOLD.contains(&state.as_str());
-        let before = |state: &Name| match run.source == cell.source {
-            true => cell.random.get(state),
-            false => run.random.get(state),
+        let before = |state: &Name| {
+            if run.source == cell.source { cell.random.get(state) } else { run.random.get(state) }
         };
         let is_as_before =
             |state: &Name, it: &RandomUse| before(state).is_some_and(|before| before.code == it.code);
         let unseen: Vec<Name> = cell
             .random
             .iter()
-            .filter(|(state, it)| !is_seen(state) && is_as_before(state, it))
+            .filter(|(state, it)| !it.seeds && !is_seen(state) && is_as_before(state, it))
             .map(|(state, _)| state.clone())
             .collect();
         for state in unseen {

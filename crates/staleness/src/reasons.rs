@@ -203,9 +203,10 @@ impl<'a> Replay<'a> {
             format!("{} {} and has not run before it", self.source_of(writer), verb(used.name, writer.write))
         } else if let Some(writer) = other() {
             let source = self.source_of(writer);
-            match writer.write.is_weak() && !self.is_module(used.name, used.position) {
-                true => format!("{source} {} and ran before it", verb(used.name, writer.write)),
-                false => format!("{source} changes it until the kernel restarts, and ran before it"),
+            if writer.write.is_weak() && !self.is_module(used.name, used.position) {
+                format!("{source} {} and ran before it", verb(used.name, writer.write))
+            } else {
+                format!("{source} changes it until the kernel restarts, and ran before it")
             }
         } else {
             "it may have changed since".to_owned()
@@ -285,9 +286,10 @@ impl<'a> Replay<'a> {
         let mut all = (0..used.position).rev().filter(|at| self.may_bind_anything(*at));
         let unknown = all.find(|at| is_later(at) || self.is_unsure(*at))?;
         let why = self.now[unknown].unknown?;
-        let but = match is_later(&unknown) {
-            true => "but has not run since, or ran too late",
-            false => "and may have changed itself",
+        let but = if is_later(&unknown) {
+            "but has not run since, or ran too late"
+        } else {
+            "and may have changed itself"
         };
         let clause = format!("{} ({why}) may define it, {but}", self.cell(unknown));
         Some(finding(StaleState::MayHaveChanged, used.name, used.through, &clause))

@@ -277,8 +277,7 @@ impl<'a> Replay<'a> {
         let same = present.filter(|(_, run)| run.source == cell.source && !is_elsewhere && !is_again);
         let imported = self.last[position].as_ref().map(|last| last.imported);
         let is_imported = imported == Some(modules::contents(&cell.names, &self.fresh_modules));
-        let is_repeated =
-            same.filter(|(_, run)| differing.is_empty() && is_imported && !is_cut(run)).is_some();
+        let is_repeated = same.is_some_and(|(_, run)| differing.is_empty() && is_imported && !is_cut(run));
         let token = match present {
             _ if is_elsewhere && !is_again => self.elsewhere_token(position),
             Some((_, run)) if !is_again => run.order,

@@ -177,7 +177,7 @@ pub(crate) enum Difference {
     Differs,
 }
 
-impl<'a> Value<'a> {
+impl Value<'_> {
     /// The version, as code of `own` uses it: without what it changes itself, and what cells below have called.
     pub(crate) fn version(&self, own: Own<'_>) -> u64 {
         let position = own.caller.position().unwrap_or(usize::MAX);
@@ -294,7 +294,7 @@ impl<'a> Value<'a> {
             }
             Change::Add(version) => value.chain = hash(&(value.chain, version)),
             Change::Set(parts, version) => {
-                value.parts.extend(parts.iter().map(|part| (*part, (writer.position, *version))))
+                value.parts.extend(parts.iter().map(|part| (*part, (writer.position, *version))));
             }
             Change::Fill(version) => drop(value.filled.insert(writer.caller, *version)),
             Change::Call(version, order) => drop(value.calls.insert(writer.caller, (*version, *order))),

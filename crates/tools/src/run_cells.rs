@@ -83,9 +83,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         };
         return Ok(format!("{none}{left_out}").into());
     }
-    let heading = match arguments.stale {
-        true => format!("{}{left_out}", reasons(context, &opened, &notebook, &cells)),
-        false => String::new(),
+    let heading = if arguments.stale {
+        format!("{}{left_out}", reasons(context, &opened, &notebook, &cells))
+    } else {
+        String::new()
     };
     if arguments.preview.preview {
         return Ok(context.previewed_run(&heading, &opened, &notebook, &cells));
@@ -158,10 +159,10 @@ fn selected(
     }
     let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
     let cells: Vec<usize> = (from..=through).filter(is_code).collect();
-    match cells.is_empty() {
-        true => Err(refused("There is no code cell to run there.")),
-        false => Ok(Plan { cells, left_out: Vec::new() }),
+    if cells.is_empty() {
+        return Err(refused("There is no code cell to run there."));
     }
+    Ok(Plan { cells, left_out: Vec::new() })
 }
 
 /// Cells that run in order.

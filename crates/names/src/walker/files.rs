@@ -1,6 +1,6 @@
 //! Files that cells write and read: each counts as an object that they share, under the name or the expression that the code has for it.
 
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{ArgOrKeyword, Expr, ExprCall};
 use syntax::Name;
 use syntax::tree::path_of;
 
@@ -15,7 +15,7 @@ impl Walker {
     /// After the parts of a call have been visited.
     pub(super) fn uses_files(&mut self, call: &ExprCall) {
         let Some(function) = function_of(call) else { return };
-        let values = || call.arguments.iter_source_order().map(|argument| argument.value());
+        let values = || call.arguments.iter_source_order().map(ArgOrKeyword::value);
         let is_open = matches!(function, "open" | "ZipFile" | "File");
         let writes = if is_open {
             values().any(is_writing)

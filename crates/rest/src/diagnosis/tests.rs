@@ -8,13 +8,13 @@ fn token() -> Credentials {
 
 fn explain(
     base: &str,
-    credentials: Credentials,
+    credentials: &Credentials,
     status: u16,
     location: Option<&str>,
     body: &str,
 ) -> RestError {
     let base = Url::parse(base).unwrap();
-    let request = FailedRequest { base: &base, credentials: &credentials, subject: "\"x.ipynb\"" };
+    let request = FailedRequest { base: &base, credentials, subject: "\"x.ipynb\"" };
     let status = StatusCode::from_u16(status).unwrap();
     of_response(&request, &FailedResponse { status, location, body: body.as_bytes() })
 }
@@ -94,7 +94,7 @@ fn each_status_has_a_kind_a_cause_and_a_next_step() {
         (token(), 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
     ];
     for (credentials, status, body, kind, cause, hint) in table {
-        let error = explain(PLAIN, credentials, status, None, body);
+        let error = explain(PLAIN, &credentials, status, None, body);
         assert_eq!(error.kind, kind, "{status} {error}");
         assert!(error.cause.contains(cause), "{status} {error}");
         assert!(error.next.to_string().contains(hint), "{status} {error}");
@@ -131,7 +131,7 @@ fn the_reason_of_the_server_is_passed_on() {
         ),
     ];
     for (status, body, cause) in table {
-        let error = explain(PLAIN, token(), status, None, body);
+        let error = explain(PLAIN, &token(), status, None, body);
         assert!(error.cause.contains(cause), "{status} {error}");
     }
 }
@@ -175,7 +175,7 @@ fn redirects_are_explained_by_their_target() {
         ("https://h.org/", "/hub/", Kind::NotJupyter, "is a JupyterHub"),
     ];
     for (base, location, kind, cause) in table {
-        let error = explain(base, Credentials::None, 302, Some(location), "");
+        let error = explain(base, &Credentials::None, 302, Some(location), "");
         assert_eq!(error.kind, kind, "{location}: {error}");
         assert!(error.cause.contains(cause), "{location}: {error}");
         assert!(!error.to_string().contains("hush"), "a query may contain a secret: {error}");
@@ -184,24 +184,24 @@ fn redirects_are_explained_by_their_target() {
 
 #[test]
 fn errors_of_a_hub_name_the_scope_or_the_page() {
-    let stopped = explain(HUB, token(), 424, None, "");
+    let stopped = explain(HUB, &token(), 424, None, "");
     let next = stopped.next.to_string();
     assert!(next.contains("https://h.org/hub/home"), "{stopped}");
     assert!(next.contains("servers!user=ada"), "{stopped}");
-    let refused = explain(HUB, token(), 403, None, "");
+    let refused = explain(HUB, &token(), 403, None, "");
     assert!(
         refused.next.to_string().contains("access:servers!user=ada at https://h.org/hub/token"),
         "{refused}"
     );
     let password = explain(
         HUB,
-        Credentials::Password(Secret::new("hush").unwrap()),
+        &Credentials::Password(Secret::new("hush").unwrap()),
         302,
         Some("/hub/api/oauth2/authorize?x"),
         "",
     );
     assert!(password.next.to_string().contains("access:servers!user=ada"), "{password}");
-    let named = explain("https://h.org/user/ada/gpu/", token(), 424, None, "");
+    let named = explain("https://h.org/user/ada/gpu/", &token(), 424, None, "");
     assert!(named.cause.contains("\"gpu\" of ada"), "{named}");
 }
 

@@ -108,3 +108,14 @@ fn a_name_that_a_branch_has_left_is_no_longer_sure() {
     assert_eq!(states[2].state, StaleState::MayHaveChanged);
     assert_eq!(states[2].evidence, "uses label: cell 1 may define it, but did not (run 9:08)");
 }
+
+#[test]
+fn what_only_the_memory_has_shown_counts_after_an_equal_run() {
+    let mut story = Story::of(&["exec('m = 1')", "m"]);
+    story.run_assigning("a", &["m"]);
+    story.run_assigning("b", &[]);
+    story.edit("a", "exec('m = 2')");
+    story.run_assigning("a", &["m"]);
+    story.run_assigning("a", &[]);
+    check(&story, &["nothing known", "input changed"]);
+}

@@ -1,9 +1,8 @@
 # The questions.
 
 import fnmatch
-from time import time_ns
 
-from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, last_result, marks, random_marks, requested_at, runs_another
+from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, last_result, marks, random_marks, runs_another
 from .details import details
 from .kinds import Refused, cut, full_name
 from .modules import Modules
@@ -29,7 +28,7 @@ class Answers:
     def __init__(self, shell):
         self.shell = shell
         self.installer = Packages()
-        self.modules, self.looked_at = Modules(shell), 0
+        self.modules = Modules(shell)
         # By the thread that runs cells, so none runs.
         self.seen, _ = self.look()
         self.idle_count = shell.execution_count
@@ -104,7 +103,7 @@ class Answers:
         """Remembers what there is, for the next question about changes. Nothing while a cell runs."""
         count, was_running = self.shell.execution_count, self.is_running()
         seen, _ = self.look()
-        self.look_at_modules(0)
+        self.modules.look()
         self.seen = NOTHING if was_running or self.is_running() else seen
         if not was_running:
             self.idle_count = count
@@ -113,7 +112,7 @@ class Answers:
     def changes(self, count, request):
         """What the execution with this number and id has changed. Nothing if other code ran since the last look."""
         (counted, before, random), (now, variables) = self.seen, self.look()
-        self.look_at_modules(requested_at(self.shell, request))
+        self.modules.look()
         self.seen = NOTHING if runs_another(self.shell, request) else now
         if self.seen[0] is not None:
             self.idle_count = self.seen[0]
@@ -121,10 +120,6 @@ class Answers:
             return {}
         drawn = {library: mark for library, mark in now[2].items() if library in random and random[library] != mark}
         return {**compared(before, now[1], variables, drawn, last_result(self.shell)), **self.modules.told()}
-
-    def look_at_modules(self, begun):
-        self.modules.look(max(begun, self.looked_at))
-        self.looked_at = time_ns()
 
     def is_running(self):
         return is_running(self.shell, self.idle_count)

@@ -125,15 +125,6 @@ def torch_random():
     return hash(generator.get_state().numpy().tobytes())
 
 
-def requested_at(shell, request):
-    """When this request was made that the kernel has begun with last, in nanoseconds; 0 if that is not known."""
-    try:
-        header = shell.kernel.get_parent("shell")["header"]
-        return int(header["date"].timestamp() * 1e9) if header["msg_id"] == request else 0
-    except Exception:
-        return 0
-
-
 def runs_another(shell, request):
     """Whether the kernel has begun with another execution than this one. Silent ones are those of tools."""
     try:

@@ -33,9 +33,8 @@ class Modules:
         self.shell = shell
         self.seen, self.others, self.own, self.untold = [], {}, {}, {}
 
-    def look(self, before):
-        """Looks for modules that were loaded since, and for changed files. A file that was changed after `before`, in nanoseconds, may
-        have been another one when it was loaded."""
+    def look(self):
+        """Looks for modules that were loaded since. What their files hold now counts as what was loaded: the look comes right after the run."""
         reloaded, modules = reloaded_at(self.shell), dict(sys.modules)
         # A thousand of them are compared like this in a hundredth of a millisecond.
         seen = list(map(id, modules.values()))
@@ -54,7 +53,7 @@ class Modules:
                 continue
             own = self.own[name] = Own(module, spec, file)
             own.digest = digest(file)
-            self.untold[name] = [file, own.digest if is_as_loaded(spec, own.loaded, before) else None]
+            self.untold[name] = [file, own.digest]
 
     def told(self):
         """What was loaded since this was told last, and the digests of the files that have changed since."""
@@ -105,17 +104,3 @@ def digest(file):
     except OSError:
         return None
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") if len(content) <= MAX_FILE else None
-
-
-def is_as_loaded(spec, loaded, before):
-    """Whether a file is what was loaded: it is older, or Python has compiled it since it was changed."""
-    changed, size, seconds = loaded
-    try:
-        with open(spec.cached, "rb") as file:
-            header = file.read(16)
-        numbers = [int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12)]
-        if numbers == [0, int(seconds) & 0xFFFFFFFF, size & 0xFFFFFFFF]:
-            return os.stat(spec.cached).st_mtime_ns >= changed
-    except (OSError, TypeError):
-        pass
-    return changed < before
