@@ -67,7 +67,7 @@ class Memory:
         self.shell = Shell(variables)
         self.answers = self.module["Answers"](self.shell)
         # Those of the tests.
-        self.answers.look_at_modules(0)
+        self.answers.modules.look()
         self.answers.modules.told()
         ran.clear()
 
