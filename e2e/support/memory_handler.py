@@ -68,7 +68,7 @@ class Memory:
         self.answers = self.module["Answers"](self.shell)
         # Those of the tests.
         self.answers.modules.look()
-        self.answers.modules.told()
+        self.answers.modules.report()
         ran.clear()
 
     def ask(self, what: str, seconds: float = LONG, **given: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ pub(crate) const ENVIRONMENT: &str = "the environment";
 pub(crate) const LOGS: &str = "the configuration of logging";
 /// What the displays are called whose content cells update, before their ids.
 pub(crate) const DISPLAY: &str = "the display ";
-/// What files that cells write and read are called, before their names.
+/// Prefix of the names of files that cells write and read.
 pub(crate) const FILE: &str = "the file ";
 const ATTRIBUTE: &str = "the attribute ";
 

@@ -182,9 +182,9 @@ impl Judge {
             }
             runs
         };
-        let told: HashSet<&CellId> =
+        let with_digest: HashSet<&CellId> =
             runs.iter().filter(|run| run.outputs.is_some()).filter_map(|run| run.cell.as_ref()).collect();
-        for cell in cells.iter_mut().filter(|cell| told.contains(&cell.id)) {
+        for cell in cells.iter_mut().filter(|cell| with_digest.contains(&cell.id)) {
             cell.outputs = Some(notebook.cells()[cell.index].outputs_digest());
         }
         let modules = basis.modules.clone();

@@ -14,7 +14,7 @@ use crate::facts::{Cell, Run};
 pub struct RandomUses(Vec<(u64, Vec<BTreeMap<Name, RandomUse>>)>);
 
 /// The random states of which the kernel says that a run has changed them.
-const TOLD: [&str; 2] = ["Python's random state", "NumPy's random state"];
+const REPORTED: [&str; 2] = ["Python's random state", "NumPy's random state"];
 
 /// So many earlier sources of each cell are read.
 const MAX_EARLIER: usize = 3;
@@ -96,7 +96,7 @@ pub fn add_random(
 fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
     for (cell, last) in cells.iter_mut().zip(last) {
         let Some(run) = last.map(|index| &mut runs[index]).filter(|run| run.can_tell()) else { continue };
-        let is_seen = |state: &Name| run.drew.contains(state) || !TOLD.contains(&state.as_str());
+        let is_seen = |state: &Name| run.drew.contains(state) || !REPORTED.contains(&state.as_str());
         let before = |state: &Name| {
             if run.source == cell.source { cell.random.get(state) } else { run.random.get(state) }
         };

@@ -5,21 +5,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use foldhash::fast::FixedState;
-use names::{
-    INTERACTIVITY, Name, Names, Repeat, Unknown, attribute, is_configuration, is_file, is_predefined, patched,
-};
+use names::{Names, Repeat, Unknown, is_file};
 use notebook::CellId;
 
-use crate::definers::{Definers, From};
+use crate::definers::Definers;
 use crate::effective::{Effective, Write};
-use crate::facts::{Cell, Facts, Run};
+use crate::facts::{Facts, Run};
 use crate::identity::{Comparable, made_with};
-use crate::modules::{self, Loaded, content, is_module};
-use crate::value::{Caller, Change, Difference, Kept, Kind, NOBODY, Own, Value, Writer, hash};
+use crate::modules::{self, Loaded};
+use crate::value::{Caller, Change, Difference, Kept, NOBODY, Value, Writer, hash};
+
+mod change;
+mod compare;
+mod sources;
+
+use change::{change, parts};
+use sources::Sources;
 
 pub(crate) type Env<'a> = HashMap<&'a str, Rc<Value<'a>>, FixedState>;
 
-/// What a run has got and done.
+/// The inputs and changes of one execution.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trace<'a> {
     /// For each used name, its value.
@@ -367,83 +372,6 @@ impl<'a> Replay<'a> {
         let imported = modules::contents(it.names, it.loaded);
         Trace { got, changes, parts, all, outdated, imported }
     }
-
-    /// How the value of a used name that the last run of a cell got compares with another one.
-    pub(crate) fn difference(
-        &self,
-        position: usize,
-        name: &str,
-        got: Option<&Value<'a>>,
-        gets: Option<&Value<'a>>,
-        last: &Trace<'a>,
-    ) -> Difference {
-        let run = self.present_run(position);
-        let is_own = self.now[position].own.contains(name);
-        // Its own branch has bound the name.
-        if is_own && run.is_some_and(|run| run.has_assigned(name)) {
-            return Difference::Same;
-        }
-        let kind = Kind::of(name, self.is_module(name, position));
-        let none = Vec::new();
-        let parts = last.parts.get(name).unwrap_or(&none);
-        let own = Own { caller: Caller::Cell(position), parts, replaces: false, calls: true };
-        let nothing = Value::default();
-        let edited = |caller: Caller| self.edited(caller, position);
-        // What no cell defines is not the same in a fresh kernel in any case.
-        let is_there = kind == Kind::Setting || names::is_shared(name);
-        let is_defined =
-            |value: Option<&Value<'a>>| value.is_some_and(|value| value.is_defined() || is_there);
-        if !is_defined(got) && !is_defined(gets) {
-            return Difference::Same;
-        }
-        let (got, gets) = (got.unwrap_or(&nothing), gets.unwrap_or(&nothing));
-        got.difference(gets, own, kind, &edited)
-    }
-
-    /// If past code is what a cell other than this one ran before it was edited, whether it has run since.
-    pub(crate) fn edited(&self, caller: Caller, by_others_than: usize) -> Option<bool> {
-        let Caller::Past(run) = caller else { return None };
-        let position = self.positions.get(run).copied().flatten();
-        position.filter(|position| *position != by_others_than).map(|_| self.facts.runs[run].is_superseded)
-    }
-
-    pub(crate) fn is_module(&self, name: &str, position: usize) -> bool {
-        let all = self.definers.get(name).map(Vec::as_slice).unwrap_or_default();
-        let above = all.partition_point(|definer| *definer < position).checked_sub(1);
-        above.is_some_and(|at| self.facts.cells[all[at]].names.imports.contains_key(name))
-    }
-
-    /// Whether a cell shows the number of a run that is not its last one here.
-    pub(crate) fn is_from_elsewhere(&self, position: usize) -> bool {
-        let (cell, run) = (&self.facts.cells[position], self.run(position));
-        match (cell.execution_count, run) {
-            (Some(shown), Some(run)) => run.execution_count.is_some_and(|ours| ours != shown),
-            (count, None) => count.is_some() || cell.has_outputs,
-            (None, Some(_)) => false,
-        }
-    }
-
-    pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {
-        self.runs[position].map(|index| &self.facts.runs[index])
-    }
-
-    /// The run of a cell in the kernel as it is now.
-    pub(crate) fn present_run(&self, position: usize) -> Option<&'a Run> {
-        self.run(position).filter(|run| self.is_present(run))
-    }
-
-    pub(crate) fn is_present(&self, run: &Run) -> bool {
-        self.facts.instance == Some(run.instance)
-    }
-
-    /// Whether a cell may do what its names do not show. What is no Python fails before it does anything, unless the kernel could run it.
-    pub(crate) fn may_bind_anything(&self, position: usize) -> bool {
-        let has_run = || {
-            let run = self.run(position).filter(|run| run.source == self.facts.cells[position].source);
-            run.is_some_and(|run| !run.has_failed)
-        };
-        self.now[position].unknown.is_some_and(|why| *why != Unknown::SyntaxError || has_run())
-    }
 }
 
 /// Whether a run ended in another way than a run of the whole notebook does there: it was stopped, or an earlier one did not fail.
@@ -451,175 +379,8 @@ pub(crate) fn is_cut(run: &Run) -> bool {
     run.has_failed && (run.is_interrupted || run.has_succeeded)
 }
 
-/// What a run changes of a name.
-fn change<'a>(
-    env: &Env<'a>,
-    it: &Execution<'_, 'a>,
-    name: &'a str,
-    write: Write,
-    parts: &BTreeMap<&'a str, Vec<u64>>,
-) -> Change {
-    let is_possible = write == Write::MayDefine;
-    let write = match it.ended {
-        Some(run) => in_fact(run, name, write),
-        None => Some(write),
-    };
-    if it.names.effects.deletes.contains(name) && write.is_some_and(|write| !write.binds()) {
-        return Change::Delete;
-    }
-    let flow = &it.effective.flows[name];
-    let none = Vec::new();
-    // Without a name that it needs, a statement fails before it makes anything, and so do those below it.
-    let is_missing = |input: &str| {
-        let is_needed = it.names.effects.needs.contains(input) && !is_predefined(input);
-        is_needed && !env.get(input).is_some_and(|value| value.is_defined())
-    };
-    let may_have_failed = match it.ended {
-        Some(run) => run.has_failed,
-        None => it.past.is_some_and(|run| !run.has_succeeded),
-    };
-    if may_have_failed && flow.inputs.iter().any(|input| is_missing(input)) {
-        return Change::Nothing;
-    }
-    let is_spoilt = flow.inputs.iter().any(|input| it.differing.contains(*input))
-        || it.differing.iter().any(|name| is_missing(name))
-        || it.cut.is_some_and(|run| !run.has_assigned(name));
-    let binds = write.is_none_or(Write::binds);
-    let reads_own = binds && (!is_possible || it.effective.uses.contains_key(name));
-    // What the cell binds itself before is no input, nor what a lambda uses that it binds below.
-    let is_used = |input: &str| it.effective.uses.contains_key(input);
-    let inputs = flow.inputs.iter().filter(|input| if **input == name { reads_own } else { is_used(input) });
-    let inputs = inputs.map(|input| {
-        let own =
-            Own { caller: it.caller, parts: parts.get(input).unwrap_or(&none), replaces: false, calls: true };
-        (*input, env.get(input).map(|value| value.version(own)))
-    });
-    let inputs: Vec<_> = inputs.collect();
-    let is_unsure = write == Some(Write::Changes)
-        && it.effective.repeats.get(name).is_none_or(|it| *it == Repeat::Unknown);
-    // Calls that change nothing for sure have their order.
-    let is_weak = write.is_some_and(Write::is_weak);
-    let token = (flow.varies && !is_weak || is_unsure).then_some(it.token);
-    let content = it.module(name).map_or(0, |path| content(path, it.loaded));
-    let version = match it.names.imports.get(name) {
-        Some(path) if is_module(path, it.loaded) => hash(&(Some(path.as_str()), content)),
-        _ => hash(&(flow.code, name, inputs, token, content, is_spoilt.then_some(it.caller))),
-    };
-    if let Some(state) = it.past.and_then(|run| run.random_states.get(name)) {
-        return Change::Define(hash(state));
-    }
-    let Some(write) = write else {
-        // The same object again, which the memory does not show.
-        let is_again = is_possible && env.get(name).is_some_and(|value| value.is_of(version));
-        return if is_again { Change::Define(version) } else { Change::Nothing };
-    };
-    match write {
-        Write::Defines if it.names.imports.contains_key(name) => Change::Import(version),
-        Write::Defines => Change::Define(version),
-        Write::MayDefine => Change::MayDefine(version),
-        Write::Changes => match parts.get(name) {
-            Some(parts) => Change::Set(parts.clone(), version),
-            None => Change::Add(version),
-        },
-        Write::Fills => Change::Fill(version),
-        Write::Calls | Write::Passes => match parts.get(name) {
-            Some(parts) => Change::Set(parts.clone(), version),
-            None => Change::Call(version, it.order),
-        },
-    }
-}
-
-/// The parts that code sets, so that doing it again is no other change.
-fn parts<'a>(env: &Env<'a>, it: &Execution<'_, 'a>) -> BTreeMap<&'a str, Vec<u64>> {
-    let mut all = BTreeMap::new();
-    for (name, write) in &it.effective.writes {
-        let repeat = it.effective.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
-        let named = it.names.effects.parts.get(*name).filter(|parts| !parts.is_empty());
-        // What changes a module counts as a call, but sets the same parts.
-        let is_set = *write == Write::Changes || *write == Write::Calls && named.is_some();
-        if !is_set || repeat == Repeat::Differs {
-            continue;
-        }
-        let keys = it.effective.keys.get(name).into_iter().flat_map(|keys| &keys.inputs);
-        let own = Own { caller: it.caller, parts: &[], replaces: false, calls: true };
-        let keys: Vec<_> = keys.map(|key| env.get(key).map(|value| value.version(own))).collect();
-        let parts = match named {
-            Some(parts) => parts.iter().map(|part| hash(&(part, &keys))).collect(),
-            None if is_configuration(name) => vec![hash(&"")],
-            None => vec![hash(&it.effective.flows[name].code)],
-        };
-        all.insert(*name, parts);
-    }
-    all
-}
-
 fn digest(env: &Env<'_>) -> u64 {
     env.iter().fold(0, |all, (name, value)| all ^ hash(&(name, value.version(NOBODY))))
-}
-
-/// How a run has written a name, by what is known of its end. `None` if it has not.
-fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
-    if run.has_assigned(name) {
-        return Some(if write == Write::MayDefine { Write::Defines } else { write });
-    }
-    match write {
-        // It may have ended before.
-        Write::Defines if run.has_failed && run.assigned.is_some() => None,
-        Write::Defines if run.has_failed => Some(Write::MayDefine),
-        Write::MayDefine if run.assigned.is_some() => None,
-        _ => Some(write),
-    }
-}
-
-/// What cells and runs do, together with the functions of the notebook.
-struct Sources<'d, 'a> {
-    facts: Facts<'a>,
-    definers: &'d Definers<'a>,
-    patches: Vec<(&'a str, u32)>,
-    is_interactive: bool,
-}
-
-impl<'d, 'a> Sources<'d, 'a> {
-    fn new(facts: Facts<'a>, definers: &'d Definers<'a>) -> Self {
-        let mut all =
-            facts.cells.iter().map(|cell| &cell.names).chain(facts.runs.iter().map(|run| &run.names));
-        let is_interactive = all.any(|names| names.sets(INTERACTIVITY));
-        Self { facts, definers, patches: patches(facts), is_interactive }
-    }
-
-    fn of(
-        &self,
-        (names, source): (&'a Names, u64),
-        position: usize,
-        random: &'a BTreeMap<Name, syntax::RandomUse>,
-        assigned: Vec<&'a Name>,
-    ) -> Effective<'a> {
-        let is_defined = |name: &str| self.definers.positions.contains_key(name);
-        let effective = Effective::of(names, source, &From { definers: self.definers, position });
-        let effective = effective.with_assigned(assigned, source, &is_defined).with_random(random);
-        effective.with_patched(names, &self.patches)
-    }
-
-    fn of_cell(&self, position: usize, run: Option<&'a Run>) -> Effective<'a> {
-        let cell = &self.facts.cells[position];
-        let around = From { definers: self.definers, position };
-        let assigned = run.map(|run| still_assigned(cell, run, &around)).unwrap_or_default();
-        let effective = self.of((&cell.names, cell.source), position, &cell.random, assigned);
-        let shows = cell.names.has_inner_expressions && self.is_interactive;
-        effective.with_shown(if shows { &[INTERACTIVITY] } else { &[] }).with_shown(&cell.shows)
-    }
-
-    fn of_run(&self, run: &'a Run, position: Option<usize>) -> Effective<'a> {
-        let position = position.unwrap_or(self.facts.cells.len());
-        self.of((&run.names, run.source), position, &run.random, assigned(run).collect())
-    }
-}
-
-/// The attributes that cells set of classes of libraries.
-fn patches(facts: Facts<'_>) -> Vec<(&str, u32)> {
-    let changes = facts.cells.iter().flat_map(|cell| &cell.names.effects.changes);
-    let patches = changes.filter_map(|name| Some((name.as_str(), attribute(patched(name)?))));
-    patches.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// For each run, where its cell is.
@@ -627,25 +388,4 @@ fn positions(facts: Facts<'_>) -> Vec<Option<usize>> {
     let cells = facts.cells.iter().enumerate();
     let known: HashMap<&CellId, usize> = cells.map(|(position, cell)| (&cell.id, position)).collect();
     facts.runs.iter().map(|run| known.get(run.cell.as_ref()?).copied()).collect()
-}
-
-/// What the memory of the kernel shows that a run has assigned.
-fn assigned(run: &Run) -> impl Iterator<Item = &Name> {
-    run.assigned.as_deref().into_iter().flatten()
-}
-
-/// The same, as far as a cell still does it that was perhaps edited since. What its names have shown, they show now, too. What they have
-/// not shown, it does as long as it uses the name.
-fn still_assigned<'a>(cell: &'a Cell, run: &'a Run, around: &From<'_, 'a>) -> Vec<&'a Name> {
-    if run.source == cell.source || run.assigned.is_none() {
-        return assigned(run).collect();
-    }
-    let [before, now] = [(&run.names, run.source), (&cell.names, cell.source)]
-        .map(|(names, source)| Effective::of(names, source, around));
-    let is_used = |name: &str| now.uses.contains_key(name) || now.unknown.is_some();
-    let is_still = |name: &&Name| {
-        now.writes.contains_key(name.as_str())
-            || (!before.writes.contains_key(name.as_str()) && is_used(name))
-    };
-    assigned(run).filter(is_still).collect()
 }

@@ -33,7 +33,7 @@ pub(crate) struct Finding {
 }
 
 impl<'a> Replay<'a> {
-    /// `above` has the states of the cells above, and `unsure` the names of theirs that may have changed.
+    /// `above` has the states of the cells above, and `unsure` the written names that may have changed.
     fn state(
         &self,
         position: usize,

@@ -1,4 +1,4 @@
-//! What is stale after a call that may have changed cells or values.
+//! The line about stale cells after a call that may have changed cells or values.
 
 use workspace::Obstacle;
 
@@ -15,7 +15,7 @@ pub(crate) async fn line(context: &Context<'_>) -> Option<String> {
         return None;
     }
     let known = || stale.iter().filter_map(|index| states.get(*index));
-    // What a run does not help against is said here, because it is to be done before.
+    // A module must be loaded again before a run helps.
     let loaded = known().find(|known| known.obstacle == Some(Obstacle::LoadedModule));
     let next = match loaded {
         Some(known) => known.evidence,

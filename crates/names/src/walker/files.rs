@@ -58,7 +58,7 @@ impl Walker {
     }
 }
 
-/// How functions and methods start that write files, and that read them.
+/// Prefixes of the names of functions that write files, and of those that read them.
 const WRITING: [&str; 6] = ["to_", "save", "write", "dump", "imsave", "imwrite"];
 const READING: [&str; 6] = ["read", "load", "imread", "scan_", "genfromtxt", "fromfile"];
 

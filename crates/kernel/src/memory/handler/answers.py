@@ -119,7 +119,7 @@ class Answers:
         if counted != count or self.seen[0] != count + 1:
             return {}
         drawn = {library: mark for library, mark in now[2].items() if library in random and random[library] != mark}
-        return {**compared(before, now[1], variables, drawn, last_result(self.shell)), **self.modules.told()}
+        return {**compared(before, now[1], variables, drawn, last_result(self.shell)), **self.modules.report()}
 
     def is_running(self):
         return is_running(self.shell, self.idle_count)

@@ -27,11 +27,11 @@ class Own:
 
 
 class Modules:
-    """`untold` has those whose loading no run was told, with the digests of what was loaded, if these are known."""
+    """`pending` has modules whose loading was not reported yet, with the digests of their contents."""
 
     def __init__(self, shell):
         self.shell = shell
-        self.seen, self.others, self.own, self.untold = [], {}, {}, {}
+        self.seen, self.others, self.own, self.pending = [], {}, {}, {}
 
     def look(self):
         """Looks for modules that were loaded since. What their files hold now counts as what was loaded: the look comes right after the run."""
@@ -53,11 +53,11 @@ class Modules:
                 continue
             own = self.own[name] = Own(module, spec, file)
             own.digest = digest(file)
-            self.untold[name] = [file, own.digest]
+            self.pending[name] = [file, own.digest]
 
-    def told(self):
-        """What was loaded since this was told last, and the digests of the files that have changed since."""
-        untold, self.untold = self.untold, {}
+    def report(self):
+        """The modules loaded since the last report, and the digests of files that changed after they were loaded."""
+        loaded, self.pending = self.pending, {}
         changed, end = {}, perf_counter() + MAX_STAT_SECONDS
         for name, own in self.own.items():
             if perf_counter() < end:
@@ -66,7 +66,7 @@ class Modules:
                     own.now, own.digest = now, digest(own.file)
             if own.now != own.loaded and own.digest is not None:
                 changed[name] = own.digest
-        return {"loaded": untold, "changed_files": changed}
+        return {"loaded": loaded, "changed_files": changed}
 
 
 def reloaded_at(shell):
