@@ -49,7 +49,10 @@ impl<W: Write> Lines<W> {
     fn write(&mut self, entry: &LogEntry) -> io::Result<()> {
         let is_stream = matches!(entry.kind, LogEntryKind::Stdout | LogEntryKind::Stderr);
         let begun = self.open.take_if(|open| is_stream && open.run == entry.run && open.kind == entry.kind);
-        self.end()?;
+        // A reply can reach the keeper before the last outputs, which come over another socket.
+        if entry.kind != LogEntryKind::Event || entry.run.is_none() {
+            self.end()?;
+        }
         if !is_stream {
             let about = entry.cell.as_ref().filter(|_| entry.kind == LogEntryKind::Event);
             let about = about.map(|cell| format!("cell {cell} ")).unwrap_or_default();
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_line_are_one_line_unless_something_comes_between() {
+    fn pieces_of_a_line_are_one_line_unless_other_output_comes_between() {
         let shown = lines(&[
             (LogEntryKind::Event, Some("r1"), "was requested: x"),
             (LogEntryKind::Stdout, Some("r1"), "one\ntw"),
@@ -123,6 +126,9 @@ mod tests {
             (LogEntryKind::Stderr, Some("r1"), "warning\n"),
             (LogEntryKind::Stdout, None, "ee"),
             (LogEntryKind::Error, Some("r1"), "Traceback\nE: v"),
+            (LogEntryKind::Stdout, Some("r1"), "fo"),
+            (LogEntryKind::Event, Some("r1"), "ended: ok"),
+            (LogEntryKind::Stdout, Some("r1"), "ur\n"),
             (LogEntryKind::Event, None, "the kernel ended: exit code 1"),
         ]);
         let expected = [
@@ -135,6 +141,8 @@ mod tests {
             "- | ee",
             "r1 ! Traceback",
             "r1 ! E: v",
+            "r1 * cell c ended: ok",
+            "r1 | four",
             "- * the kernel ended: exit code 1",
         ];
         assert_eq!(shown, expected);
