@@ -137,6 +137,21 @@ def test_a_value_that_is_not_looked_into_may_have_changed() -> None:
         assert (is_changed, is_known) == (False, False)
 
 
+def test_objects_of_the_notebook_hold_plain_values_or_may_have_changed() -> None:
+    memory = Memory(__name__="__main__")
+    exec("class Account:\n def __init__(self, parts): self.balance, self.parts = 100, parts", memory.shell.user_ns)
+    exec("class Slotted(Account): __slots__ = ('held',)\nclass Listed(Account, list): pass", memory.shell.user_ns)
+    for made, is_known in (("Account([1])", True), ("Account(object())", False), ("Slotted([1])", False), ("Listed([1])", False)):
+        exec(f"account = {made}", memory.shell.user_ns)
+        memory.ran()
+        memory.changes()
+        memory.ran()
+        assert memory.changes()["unchanged"] == (["account"] if is_known else []), made
+        memory.shell.user_ns["account"].balance -= 10
+        memory.ran()
+        assert memory.changes()["changed"] == (["account"] if is_known else []), made
+
+
 def test_reading_a_frame_is_no_change() -> None:
     frame = pd.DataFrame({"a": [1, 2]})
     frame["b"], frame["c"] = [3, 4], ["x", "y"]

@@ -28,8 +28,8 @@ mod walker;
 
 pub use syntax::{Name, NameSet, SmallSet, Unknown, is_history};
 
-pub use makers::{FIGURE, is_counting, is_pattern_maker};
-pub use names::{Added, Argument, Content, Effects, MethodEffect, Names, ObjectUse, Passed, Repeat, Step};
+pub use makers::{FIGURE, PATTERN, is_counting};
+pub use names::{Added, Argument, Effects, Names, ObjectUse, Passed, Repeat, Step};
 pub use shared::{
     ARRAYS, CONFIGURATION, FLOATS, FRAMES, INTERACTIVITY, attribute, is_configuration, is_file,
     is_predefined, is_shared, patched,

@@ -2,17 +2,12 @@
 
 /// What is said to have made a figure with its axes.
 pub const FIGURE: &str = "subplots";
-/// What is said to have made a regular expression.
-pub(crate) const PATTERN: &str = "re.compile";
+/// What is said to have made a regular expression, which no method changes.
+pub const PATTERN: &str = "re.compile";
 
 /// Whether objects of a class add what `update` gets to what they have, each time.
 pub fn is_counting(class: &str) -> bool {
     matches!(class, "Counter" | "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" | "blake2b")
-}
-
-/// Whether a function gives a regular expression, which no method changes.
-pub fn is_pattern_maker(function: &str) -> bool {
-    function == PATTERN
 }
 
 /// Whether a function gives a class, another one each time.

@@ -29,8 +29,8 @@ pub struct Names {
     pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
-    /// What the objects of names and of classes are given, of which some may be streams.
-    pub contents: SmallSet<(Name, Content)>,
+    /// Of these, the ones of which the call makes a stream for the function.
+    pub given_streams: NameSet,
     /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
     /// bases of a class.
     pub holds: BTreeMap<Name, NameSet>,
@@ -101,7 +101,7 @@ pub struct Effects {
     pub augments: NameSet,
     /// A method of a part of them was called, or a function of a library got them, that may change their object.
     pub calls: NameSet,
-    /// Used in a way that may change them, by what their class says.
+    /// Used in a way that may change them, by what they are.
     pub object_uses: SmallSet<(Name, ObjectUse)>,
     /// What changing them once more does; see `changes`.
     pub repeats: BTreeMap<Name, Repeat>,
@@ -111,15 +111,15 @@ pub struct Effects {
     pub keys: BTreeMap<Name, NameSet>,
     /// It calls something that may give another result each time, such as a clock.
     pub varies: bool,
-    /// Of a function: it is a generator, so that what it gives is a stream.
+    /// Of a function: it is a generator, so that what it gives is a stream. Of a class: its objects are streams, or may hold one.
     pub yields: bool,
     /// Of a function: it keeps what it gave, or the names that it used, as with `@cache` and `@jit`.
     pub caches: bool,
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
     pub is_class: bool,
-    /// Of a class: what its methods do to their object. The numbers stand for their names: see [`attribute`](crate::attribute).
-    pub methods: BTreeMap<u32, MethodEffect>,
+    /// Of a class: its methods, by numbers that stand for their names (see [`attribute`](crate::attribute)), and whether they change their object.
+    pub methods: BTreeMap<u32, bool>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -131,47 +131,15 @@ pub struct Effects {
     pub unknown: Option<Unknown>,
 }
 
-/// What a method of a class of the notebook does to its object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MethodEffect {
-    /// It may change it.
-    pub changes: bool,
-    /// It changes it if its class makes a stream, or the object was given one.
-    pub drains: bool,
-    /// The methods that it calls of parts of the object, and that only read if no class of the notebook says otherwise.
-    pub asks: SmallSet<u32>,
-}
-
-/// A use of an object of which its class says whether it changes it.
+/// A use of an object of which its class says whether it changes it. Numbers stand for the names of methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectUse {
     /// `left.plot(x)`, which draws on axes and only reads from data.
     Draw,
-    /// `m.advance()`, which may change it, if its class does not say. The number stands for the name.
+    /// `m.advance()`, which may change it, if its class does not say.
     Method(u32),
     /// `m.mean()`, which only reads, if its class does not say; also `tick()`, `with tracker:` and `a >> b`.
     Reading(u32),
-}
-
-impl ObjectUse {
-    /// Whether it may change an object of a class of which nothing is known.
-    pub fn may_change(self) -> bool {
-        matches!(self, Self::Method(_))
-    }
-}
-
-/// Something that an object is given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Content {
-    Stream,
-    /// Of a class: a stream that it makes itself.
-    Made,
-    /// A function in place of a method: see [`attribute`](crate::attribute).
-    Method(u32),
-    /// The object of a name, or what the function of this name gives, as far as the notebook shows what it is.
-    Object(Name),
-    /// What a function gives, which may be a stream if the notebook does not show what it is.
-    Result(Name),
 }
 
 /// A name that is an argument of a call.
@@ -247,7 +215,7 @@ impl Effects {
 
     /// The names of which it calls methods that may change their objects.
     pub fn called(&self) -> impl Iterator<Item = &Name> {
-        let methods = self.object_uses.iter().filter(|(_, how)| how.may_change());
+        let methods = self.object_uses.iter().filter(|(_, how)| matches!(how, ObjectUse::Method(_)));
         self.calls.iter().chain(methods.map(|(name, _)| name))
     }
 

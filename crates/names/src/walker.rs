@@ -27,9 +27,9 @@ mod figures;
 mod files;
 mod known;
 mod late;
+mod methods;
 mod object_uses;
 mod options;
-mod own_methods;
 mod patches;
 mod reading;
 mod repeats;
@@ -40,6 +40,7 @@ mod wrappers;
 
 use expressions::has_inner_expressions;
 use known::{Branch, Derived, Pending};
+use methods::Method;
 
 #[derive(Default)]
 pub(crate) struct Walker {
@@ -67,6 +68,8 @@ pub(crate) struct Walker {
     local_aliases: BTreeMap<Name, Name>,
     /// What the names of this scope are made of.
     derived: Derived,
+    /// The methods of the outermost class, as far as the walk has come.
+    methods: Vec<Method>,
     /// How many bodies the walk is in that a condition chooses.
     conditions: usize,
     /// How many functions and classes the walk is in.

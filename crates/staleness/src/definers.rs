@@ -3,13 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use names::{Effects, FIGURE, Name, Names, ObjectUse, is_pattern_maker};
+use names::{Effects, FIGURE, Name, Names, ObjectUse, PATTERN};
 use notebook::CellId;
 
-use crate::effective::Surroundings;
+use crate::effective::{Surroundings, Write};
 use crate::facts::{Facts, Run};
-
-mod object_uses;
 
 /// The notebook as seen from one cell.
 pub(crate) struct From<'b, 'a> {
@@ -46,13 +44,20 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.has_streams
     }
 
-    fn is_stream(&self, name: &str) -> bool {
-        let Some(names) = self.definers.definer(name, self.position) else { return false };
-        let yields = |function: &Name| {
-            let known = names.functions.get(function).or_else(|| self.function(function));
-            known.is_some_and(|effects| effects.yields)
+    fn loop_write(&self, name: &str) -> Option<Write> {
+        let names = self.definers.definer(name, self.position)?;
+        if names.streams.contains(name) {
+            return Some(Write::Changes);
+        }
+        let maker = names.made_by.get(name)?;
+        let maker = names.functions.get(maker).or_else(|| self.function(maker))?;
+        let is_held = |held: &Name| {
+            self.definers.definer(held, self.position).is_some_and(|names| names.streams.contains(held))
         };
-        names.streams.contains(name) || names.made_by.get(name).is_some_and(yields)
+        let is_stream = maker.yields
+            || names.given_streams.contains(name)
+            || names.holds.get(name).is_some_and(|all| all.iter().any(is_held));
+        is_stream.then_some(if maker.is_class { Write::Calls } else { Write::Changes })
     }
 }
 
@@ -75,17 +80,8 @@ pub(crate) struct Definers<'a> {
     aliased: BTreeSet<&'a str>,
     /// The code that cells put into the objects of names.
     added: HashMap<&'a str, Vec<(usize, Code<'a>)>>,
-    /// The names whose objects, and the classes whose objects, were given a stream somewhere.
-    given: HashSet<&'a str>,
-    /// The classes that make streams, and the methods that were replaced of objects and classes.
-    making: HashSet<&'a str>,
-    replaced: HashSet<(&'a str, u32)>,
-    /// The methods that change an object of some class.
-    changing: HashSet<u32>,
     /// Whether a cell makes an object that gives each of its items once.
     has_streams: bool,
-    /// Whether a cell makes an object of which the uses are known that change it.
-    has_known_objects: bool,
 }
 
 impl<'a> Definers<'a> {
@@ -109,30 +105,13 @@ impl<'a> Definers<'a> {
         let aliased = aliased.flat_map(|(alias, name)| [alias.as_str(), name.as_str()]).collect();
         let has_streams = facts.cells.iter().any(|cell| {
             let names = &cell.names;
-            !names.streams.is_empty() || names.functions.values().any(|function| function.yields)
+            !names.streams.is_empty()
+                || !names.given_streams.is_empty()
+                || names.functions.values().any(|function| function.yields)
         });
-        let mut functions = facts.cells.iter().flat_map(|cell| cell.names.functions.values());
-        let mut makers = facts.cells.iter().flat_map(|cell| cell.names.made_by.values());
-        let has_known_objects = functions.any(|function| !function.methods.is_empty())
-            || makers.any(|maker| maker == FIGURE || is_pattern_maker(maker));
-        let mut definers = Self {
-            facts,
-            positions,
-            written,
-            gone,
-            aliased,
-            added: HashMap::new(),
-            given: HashSet::new(),
-            making: HashSet::new(),
-            replaced: HashSet::new(),
-            changing: HashSet::new(),
-            has_streams,
-            has_known_objects,
-        };
+        let mut definers =
+            Self { facts, positions, written, gone, aliased, added: HashMap::new(), has_streams };
         definers.add_captured();
-        if has_known_objects {
-            definers.add_given();
-        }
         definers
     }
 
@@ -271,6 +250,37 @@ impl<'a> Definers<'a> {
             let called = function.reads.iter().filter(|name| known.insert(name.as_str()));
             functions.extend(called.filter_map(|name| self.function_at(name, at)));
         }
+    }
+
+    /// See [`Surroundings::is_changed_by`].
+    fn is_changed_by(&self, name: &str, how: ObjectUse, position: usize) -> bool {
+        let may_change = matches!(how, ObjectUse::Method(_));
+        let (Some(at), name) = self.object(name, position) else { return may_change };
+        let Some(maker) = self.facts.cells[at].names.made_by.get(name) else { return may_change };
+        match how {
+            _ if maker == PATTERN => false,
+            ObjectUse::Draw => maker == FIGURE,
+            ObjectUse::Method(method) | ObjectUse::Reading(method) => {
+                self.method(maker, at, method).unwrap_or(may_change)
+            }
+        }
+    }
+
+    /// Whether a method of a class of the notebook, or of its bases, changes its object.
+    fn method(&self, class: &'a str, at: usize, method: u32) -> Option<bool> {
+        let (mut classes, mut known) = (vec![(class, at)], BTreeSet::new());
+        while let Some((class, at)) = classes.pop().filter(|class| known.insert(*class)) {
+            let own = self.facts.cells[at].names.functions.contains_key(class).then_some(at);
+            let Some(at) = own.or_else(|| self.definer_above(class, at)) else { continue };
+            let names = &self.facts.cells[at].names;
+            let changes = names.functions.get(class).and_then(|class| class.methods.get(&method));
+            if changes.is_some() {
+                return changes.copied();
+            }
+            let bases = names.holds.get(class).into_iter().flatten();
+            classes.extend(bases.map(|base| (base.as_str(), at)));
+        }
+        None
     }
 
     /// What a function does as seen from within this cell.

@@ -84,8 +84,8 @@ pub(crate) trait Surroundings<'n> {
     fn is_changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> bool;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
-    /// Whether it is the name of an object that gives each of its items once.
-    fn is_stream(&self, name: &str) -> bool;
+    /// The write that a loop over the object of a name is: of one that gives each item once, a change.
+    fn loop_write(&self, name: &str) -> Option<Write>;
 }
 
 impl<'n> Effective<'n> {

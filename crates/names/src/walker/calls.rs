@@ -1,6 +1,6 @@
 //! Calls that may change an object, or do what cannot be known.
 
-use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprName};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 use syntax::tree::path_of;
 use syntax::{Name, Resolved, Unknown, may_vary};
 
@@ -43,6 +43,7 @@ impl Walker {
                 }
                 self.names_in_query(method.attr.as_str(), call);
                 let repeat = of_method(call, method, is_discarded);
+                let is_own = self.is_own_method(method);
                 // `groups.setdefault(key, []).append(x)`
                 let through_call = || root_of_part(&method.value).filter(|_| repeat.is_some());
                 let Some(root) = root(&method.value).or_else(through_call) else { return };
@@ -55,8 +56,8 @@ impl Walker {
                 if DRAWING.contains(&method.attr.as_str()) && !draws {
                     self.use_object(&whole, ObjectUse::Draw);
                 }
-                if is_in_place(call) || !only_reads {
-                    self.change_parameter(&name);
+                if (is_in_place(call) || !only_reads) && !is_own {
+                    self.change_parameter(&whole);
                 }
                 if !self.is_from_outside(&name) {
                     return;
@@ -160,10 +161,9 @@ impl Walker {
     /// What a method does to the object of a name may be in its class.
     fn call_of_method(&mut self, name: Name, method: &ExprAttribute, how: fn(u32) -> ObjectUse) {
         let how = how(attribute(&method.attr));
-        let is_of_name = |object: &ExprName| self.original(&object.id) == name;
-        if method.value.as_name_expr().is_some_and(is_of_name) {
+        if method.value.as_name_expr().is_some_and(|object| self.original(&object.id) == name) {
             self.effects().object_uses.insert((name, how));
-        } else if how.may_change() {
+        } else if matches!(how, ObjectUse::Method(_)) {
             self.effects().calls.insert(name);
         }
     }

@@ -19,13 +19,16 @@ impl Walker {
                 walker.visit_parameters(&function.parameters);
                 function.returns.iter().for_each(|returns| walker.visit_annotation(returns));
                 let locals = Locals::of_function(&function.parameters, &function.body);
-                let is_outermost = walker.definitions == 1;
-                if is_outermost {
-                    walker.enter_parameters(&function.parameters);
-                }
-                walker.called_later(locals, |walker| walker.visit_body(&function.body));
-                if is_outermost {
-                    walker.leave_parameters();
+                let walk =
+                    |walker: &mut Self| walker.called_later(locals, |it| it.visit_body(&function.body));
+                match (walker.definitions, walker.functions) {
+                    (1, _) => {
+                        walker.enter_parameters(&function.parameters);
+                        walk(walker);
+                        walker.leave_parameters();
+                    }
+                    (2, 0) => walker.method(function, walk),
+                    _ => walk(walker),
                 }
             });
         });

@@ -1,15 +1,11 @@
-//! Uses of an object that call a method of its class: `store.total()`, `tick()`, `with tracker:`, `a >> b`. The class decides which of
-//! them change the object, if it is of the notebook, and what the object was given.
+//! Uses of an object that run code of its class: `tick()`, `with tracker:`, `a >> b`. Its class says whether they change it.
 
-use ruff_python_ast::{Expr, ExprBinOp, ExprCall, WithItem};
-use syntax::Resolved;
+use ruff_python_ast::{Expr, ExprBinOp, WithItem};
 
 use super::Walker;
-use super::expressions::{root, values};
-use super::own_methods::{Contents, MODULES, OPERATOR};
-use super::streams::is_stream;
+use super::methods::OPERATOR;
 use crate::methods::has_word;
-use crate::names::{Content, ObjectUse};
+use crate::names::ObjectUse;
 use crate::shared::attribute;
 
 /// Functions of Python that cells call most.
@@ -50,50 +46,6 @@ impl Walker {
             Expr::List(list) => list.elts.iter().for_each(|item| self.operand(item)),
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.operand(item)),
             _ => {}
-        }
-    }
-
-    /// An object gets what is in these values.
-    pub(super) fn give<'e>(&mut self, name: &str, values: impl IntoIterator<Item = &'e Expr>) {
-        if self.functions > 0 || self.scopes.resolve(name) != Resolved::Module {
-            return;
-        }
-        let mut contents = Contents::default();
-        values.into_iter().for_each(|value| contents.add(value));
-        let name = self.whole(name);
-        for content in contents.found {
-            let content = match content {
-                Content::Object(object) if self.names.streams.contains(&object) => Content::Stream,
-                // What a function of another module gives is hardly ever a stream.
-                Content::Result(function) => Content::Object(function),
-                Content::Made => continue,
-                content => content,
-            };
-            self.names.contents.insert((name.clone(), content));
-        }
-    }
-
-    /// A part of an object is set to this value: `reader.lines = open("a")`.
-    pub(super) fn give_part(&mut self, part: &Expr, value: &Expr) {
-        let Some(part) = part.as_attribute_expr() else { return };
-        let Some(object) = root(&part.value) else { return };
-        self.give(object, [value]);
-        let is_function = matches!(value, Expr::Name(_) | Expr::Lambda(_) | Expr::Attribute(_));
-        if is_function && self.functions == 0 && self.scopes.resolve(object) == Resolved::Module {
-            let object = self.whole(object);
-            self.names.contents.insert((object, Content::Method(attribute(&part.attr))));
-        }
-    }
-
-    /// A method gets streams, and may keep them: `reader.open(map(f, xs))`.
-    pub(super) fn give_to_method(&mut self, call: &ExprCall, is_discarded: bool) {
-        let Some(object) = call.func.as_attribute_expr().and_then(|method| root(&method.value)) else {
-            return;
-        };
-        let is_meant = |value: &&Expr| is_stream(value) || (is_discarded && value.is_name_expr());
-        let values: Vec<&Expr> = values(call).filter(is_meant).collect();
-        if !values.is_empty() && !has_word(MODULES, object) && !self.names.imports.contains_key(object) {
-            self.give(object, values);
         }
     }
 }

@@ -3,7 +3,7 @@
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 use syntax::tree::path_of;
-use syntax::{Name, NameSet, Resolved, is_builtin};
+use syntax::{Name, NameSet, Resolved};
 
 use super::Walker;
 use super::expressions::{root, values};
@@ -40,6 +40,9 @@ const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
 impl Walker {
     /// The targets got this value.
     pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
+        if is_stream(value) && self.definitions > 0 && targets.iter().any(Expr::is_attribute_expr) {
+            self.deferred.yields = true;
+        }
         if self.functions > 0 {
             return;
         }
@@ -51,8 +54,8 @@ impl Walker {
             } else if let Expr::Call(call) = value {
                 match &*call.func {
                     Expr::Name(function) => {
-                        if !is_builtin(&function.id) {
-                            self.give(&name, values(call));
+                        if values(call).any(is_stream) {
+                            self.names.given_streams.insert(name.clone());
                         }
                         self.names.made_by.insert(name, function.id.to_string());
                     }

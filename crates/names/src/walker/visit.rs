@@ -37,7 +37,6 @@ impl Walker {
         for target in targets {
             self.assign_part(target, value);
             self.capture_part(target, value);
-            self.give_part(target, value);
             self.patch(target);
             self.unpack(target, value);
         }
@@ -203,7 +202,6 @@ impl<'a> Visitor<'a> for Walker {
                     visitor::walk_expr(self, expression);
                 }
                 self.capture_arguments(call);
-                self.give_to_method(call, is_discarded);
                 self.rewind(call);
                 self.call(call, is_discarded);
             }

@@ -82,14 +82,6 @@ fn a_long_flat_source_is_read() {
     assert_eq!(names(source).effects.uses.iter().count(), 1);
 }
 
-#[test]
-fn a_long_chain_of_methods_is_followed_to_its_end() {
-    let methods: Vec<_> = (0..2500).map(|n| format!(" def m{n}(s):s.m{}()", n + 1)).collect();
-    let names = names(format!("class A:\n{}\n def m2500(s):s.x = 1", methods.join("\n")));
-    let changes = &names.functions["A"].methods;
-    assert_eq!((changes.len(), changes.values().filter(|effect| effect.changes).count()), (2501, 2501));
-}
-
 /// Fragments from which anything between nonsense and Python results.
 fn fragments() -> impl Strategy<Value = String> {
     // Between dots.

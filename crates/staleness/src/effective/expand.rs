@@ -45,9 +45,11 @@ impl<'n> Effective<'n> {
         if around.has_streams() {
             let own = running.iter().take(1).flat_map(|effects| &effects.takes);
             let called = running.iter().skip(1).flat_map(|effects| &effects.takes);
-            for name in own.chain(called.filter(|name| !is_own(name))).filter(|name| around.is_stream(name)) {
-                self.write(name, Write::Changes);
-                self.repeat(name, Repeat::Differs);
+            for name in own.chain(called.filter(|name| !is_own(name))) {
+                if let Some(write) = around.loop_write(name) {
+                    self.write(name, write);
+                    self.repeat(name, Repeat::Differs);
+                }
             }
         }
         let mut objects = BTreeSet::new();

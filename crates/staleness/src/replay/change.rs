@@ -119,6 +119,7 @@ fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
         return Some(if write == Write::MayDefine { Write::Defines } else { write });
     }
     match write {
+        Write::Calls | Write::Passes if run.unchanged.contains(name) => None,
         // It may have ended before.
         Write::Defines if run.has_failed && run.assigned.is_some() => None,
         Write::Defines if run.has_failed => Some(Write::MayDefine),

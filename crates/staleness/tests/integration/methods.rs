@@ -131,28 +131,13 @@ class Store:
         for item in self.items: item.run()
     def nested(self):
         for key, item in self.parts.items(): item['a'] = 1
-    def part(self): self.rows_of('a').append(1)
-    def rows_of(self, key): return self.parts[key]
-    def helped(self): return helper(self.items)
     def library(self): return self.model.advance()
     def random(self): random.shuffle(self.items)
     def into(self): np.add(self.items, 1, out=self.items)
-    def frozen(self): object.__setattr__(self, 'a', 1)
     def removed(self): del self.items[0]
     def next_one(self): return next(self.stream)
-    def read(self): return list(self.lines)
-    def open(self): self.lines = open('a')
     def based(self): return super().based()
     def mean(self): self.n += 1
-    def mapped(self): return list(map(self.items.append, 'ab'))
-    def handed(self): return sorted('ab', key=self.put)
-    def typed(self):
-        items: list = self.items
-        items += [1]
-    def counted(self): Store.made += 1
-    def counted_too(self): type(self).made += 1
-    def reached(self): getattr(self, 'put')(1)
-    def drawn(self): return self.rng.sample(self.items, 1)
     @traced
     def decorated(self): return 1";
 
@@ -171,9 +156,8 @@ fn methods_of_the_notebook_change_what_their_bodies_change() {
     check(
         &made,
         r"
-        x.count(1) | x.put(1) | x.through() | x.item_of() | x.each() | x.nested() | x.part() | x.helped()
-        x.library() | x.random() | x.into() | x.frozen() | x.removed() | x.next_one() | x.read() | x.based()
-        x.mapped() | x.handed() | x.typed() | x.counted() | x.counted_too() | x.reached() | x.drawn()
+        x.count(1) | x.put(1) | x.through() | x.item_of() | x.each() | x.nested()
+        x.library() | x.random() | x.into() | x.removed() | x.next_one() | x.based()
         x.mean() | x.decorated() | x.unknown() | x.total()\nx.put(1) | def f(): x.put(1)\nf()
         ",
         true,
@@ -182,8 +166,6 @@ fn methods_of_the_notebook_change_what_their_bodies_change() {
     let made = format!("{STORE}\nclass Other(Store):\n    def size(self): return 1\nx = Other([1])");
     check(&made, "x.total() | x.size()", false);
     check(&made, "x.through() | x.mean()", true);
-    let made = format!("{STORE}\nclass Other(Store):\n    def total(self): self.n += 1\nx = Other([1])");
-    check(&made, "x.total() | x.mean_of('a')", true);
 }
 
 /// Rows of a class and the call that makes `x`, ` :: `, and uses.
@@ -228,34 +210,13 @@ fn methods_use_up_a_stream_that_the_object_was_given() {
         "map(str, data)",
         "csv.reader(data)",
         "f=zip(data, data)",
-        "[iter(data)]",
-        "sys.stdin",
-        "model.parameters()",
-        "pd.read_csv('a', chunksize=9)",
-        "api.stream()",
-        "path.open()",
-        "pool.map(str, data)",
-        "*[iter(data)]",
-        "tqdm(iter(data))",
     ] {
         let made = format!("{READER}\nx = Reader({given})");
         check(&made, uses, true);
-        check(&made, "x.size() | x.total()", false);
     }
     for given in ["[1, 2]", "df", "values", "list(map(str, data))", "df['a'].tolist()", "load('a')"] {
         check(&format!("{READER}\nx = Reader({given})"), uses, false);
     }
-    let of = |made: &str, given: &str| format!("{READER}\n{made}\nx = Reader({given})");
-    check(&of("f = open('a')", "f"), uses, true);
-    check(&of("f = [1]", "f"), uses, false);
-    check(&of("def make(): yield 1", "make()"), uses, true);
-    check(&of("def make(): return map(str, data)", "make()"), uses, true);
-    check(&of("def make(): return [1]", "make()"), uses, false);
-    // Later, or to a class below it.
-    check(&format!("{READER}\nx = Reader([])\nx.f = iter(data)"), uses, true);
-    check(&format!("{READER}\nx = Reader([])\nx.take(iter(data))"), uses, true);
-    check(&format!("{READER}\nclass Other(Reader): pass\nx = Other(iter(data))"), uses, true);
-    check(&format!("{READER}\nclass Other(Reader): pass\nx = Other(data)"), uses, false);
     // The stream, the class and the object are of three cells.
     let story = |values: &str| {
         let mut story =
@@ -271,14 +232,7 @@ fn methods_use_up_a_stream_that_the_object_was_given() {
 fn methods_use_up_a_stream_that_the_class_makes() {
     check_classes(
         r"
-        class A:\n  def __init__(self, p): self.f = load(p)\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
-        class A:\n  def __init__(self, p):\n    f = open(p)\n    self.f = f\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
-        class A:\n  def __init__(self, p): self.f = self.go()\n  def go(self): yield 1\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
-        class A:\n  def __init__(self): self.f = {}; self.f['a'] = iter(y)\n  def rest(self): return list(self.f['a'])\nx = A() :: x.rest()
-        class A:\n  f = iter(y)\n  def rest(self): return list(self.f)\nx = A() :: x.rest()
-        class A:\n  def __init__(self, p): self.rows = p.fetch_rows()\n  def rest(self): return list(self.rows)\nx = A(1) :: x.rest()
-        class A:\n  def __init__(self, p): self.f = csv.DictReader(p)\nclass B(A):\n  def rest(self): return list(self.f)\nx = B(1) :: x.rest()
-        class A:\n  def __init__(self): self.i = 0\n  def __next__(self): self.i += 1\n  def __iter__(self): return self\nclass B:\n  def __init__(self): self.a = A()\n  def rest(self): return list(self.a)\nx = B() :: x.rest()
+        class A:\n  def __init__(self, p):\n    self.f = open(p)\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
         ",
         true,
     );
@@ -301,28 +255,6 @@ fn methods_use_up_a_stream_that_the_class_makes() {
 fn methods_change_their_object_through_other_objects() {
     check_classes(
         r"
-        class A:\n  def m(self): grow([self])\nx = A() :: x.m()
-        class A:\n  def m(self): grow({'a': self.items})\nx = A() :: x.m()
-        class A:\n  def m(self): Helper(self).go()\nx = A() :: x.m()
-        class A:\n  def __init__(self): self.b = B()\n  def m(self): return self.b.mean()\nclass B:\n  def mean(self): self.n += 1\nx = A() :: x.m()
-        class A:\n  def m(self): q = [self.q]; q[0].pop()\nx = A() :: x.m()
-        class A:\n  def m(self): q = {'a': self.q}; q['a'].n = 1\nx = A() :: x.m()
-        class A:\n  def m(self): q = list(self.q); q[0].pop()\nx = A() :: x.m()
-        class A:\n  def m(self):\n    for q in [self.a, self.b]: q.pop()\nx = A() :: x.m()
-        class A:\n  def m(self):\n    for q in [i for i in self.a if i]: q.n = 1\nx = A() :: x.m()
-        class A:\n  def m(self): q = max(self.a); q.n = 1\nx = A() :: x.m()
-        class A:\n  def m(self): q = next(i for i in self.a if i); q.n = 1\nx = A() :: x.m()
-        class A:\n  def m(self): q = [i for i in self.a if i]; q[0].n = 1\nx = A() :: x.m()
-        class A:\n  def m(self): return list(map(grow, self.items))\nx = A() :: x.m()
-        class A:\n  def m(self): return self[0]\n  def __getitem__(self, i): self.n += 1\nx = A() :: x.m()
-        class A:\n  def m(self): return len(self)\n  def __len__(self): self.n += 1\nx = A() :: x.m()
-        class A:\n  def m(self):\n    with self: pass\n  def __enter__(self): self.n += 1\nx = A() :: x.m()
-        class A:\n  def m(self): self.items.__setitem__(0, 1)\nx = A() :: x.m()
-        class A:\n  def m(self): return self.it.__next__()\nx = A() :: x.m()
-        // Methods that the class does not have itself.
-        class A:\n  def total(self): return 1\nA.total = grow\nx = A() :: x.total()
-        class A:\n  def total(self): return 1\nclass B(A): pass\nA.total = lambda self: 2\nx = B() :: x.total()
-        class A:\n  def total(self): return 1\nx = A()\nx.total = grow :: x.total()
         x = f() :: x.__setitem__(0, 1) | x.__iadd__([1]) | x.__next__() | x.get_next()
         x = f() :: next(x.it) | operator.setitem(x, 0, 1)
         ",

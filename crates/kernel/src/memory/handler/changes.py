@@ -60,7 +60,7 @@ def mark_of(value, kind, known, contents):
         return id(kind), hash(value)
     size = free_size(value, kind, known)
     try:
-        return id(kind), id(value), size, contents.of(value, kind, known) if size is not None else None
+        return id(kind), id(value), size, contents.of(value, kind, known) if size is not None or known in ("", "re.Pattern") else None
     except Exception:
         return id(kind), id(value), size, None
 

@@ -4,7 +4,7 @@ import marshal
 from sys import getsizeof
 from time import perf_counter
 
-from .kinds import CONTAINERS, library_class, own_attributes
+from .kinds import CONTAINERS, MISSING, bases_of_type, class_entry, library_class, module_of, own_attributes
 
 # So much of one value is looked at, and of all of them in one look.
 MAX_ITEMS = 1000
@@ -35,6 +35,11 @@ class Contents:
             return self.of_array(value)
         if known in ("pandas.DataFrame", "pandas.Series"):
             return self.of_columns(value, known)
+        if known == "re.Pattern":
+            return 0
+        if is_of_notebook(kind):
+            own = own_attributes(value)
+            return self.number(marshal.dumps(own, 2)) if is_small(own) else None
         return (value._version,) if known.startswith("torch.") else None
 
     def number(self, content):
@@ -73,6 +78,12 @@ def parts_of(values):
     own = own_attributes(values)
     found = [getattr(values, name, None) for name in ("_ndarray", "_pa_array")] + [own.get(name) for name in ("_data", "_mask")]
     return [it for it in found if it is not None]
+
+
+def is_of_notebook(kind):
+    """Whether a class of the notebook has all that its objects hold in their `__dict__`."""
+    own = bases_of_type(kind)[:-1]
+    return all(module_of(base) == "__main__" for base in own) and class_entry(kind, "__slots__") is MISSING
 
 
 def items_of(value):
