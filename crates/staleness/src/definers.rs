@@ -28,6 +28,12 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains_key(name))
     }
 
+    fn siblings(&self, name: &str) -> Vec<&'a str> {
+        let path = self.definers.definer(name, self.position).and_then(|names| names.imports.get(name));
+        let all = path.and_then(|path| self.definers.imported.get(package(path)));
+        all.into_iter().flatten().copied().filter(|other| *other != name).collect()
+    }
+
     fn late(&self, name: &str) -> BTreeSet<&'a str> {
         self.definers.late(name, self.position)
     }
@@ -80,6 +86,8 @@ pub(crate) struct Definers<'a> {
     aliased: BTreeSet<&'a str>,
     /// The code that cells put into the objects of names.
     added: HashMap<&'a str, Vec<(usize, Code<'a>)>>,
+    /// The names that are imported from each package.
+    imported: HashMap<&'a str, BTreeSet<&'a str>>,
     /// Whether a cell makes an object that gives each of its items once.
     has_streams: bool,
 }
@@ -103,6 +111,10 @@ impl<'a> Definers<'a> {
         let gone = facts.runs.iter().filter(is_gone).flat_map(|run| writes(&run.names.effects)).collect();
         let aliased = facts.cells.iter().flat_map(|cell| &cell.names.aliases);
         let aliased = aliased.flat_map(|(alias, name)| [alias.as_str(), name.as_str()]).collect();
+        let mut imported = HashMap::<_, BTreeSet<_>>::new();
+        for (name, path) in facts.cells.iter().flat_map(|cell| &cell.names.imports) {
+            imported.entry(package(path)).or_default().insert(name.as_str());
+        }
         let has_streams = facts.cells.iter().any(|cell| {
             let names = &cell.names;
             !names.streams.is_empty()
@@ -110,7 +122,7 @@ impl<'a> Definers<'a> {
                 || names.functions.values().any(|function| function.yields)
         });
         let mut definers =
-            Self { facts, positions, written, gone, aliased, added: HashMap::new(), has_streams };
+            Self { facts, positions, written, gone, aliased, added: HashMap::new(), imported, has_streams };
         definers.add_captured();
         definers
     }
@@ -304,6 +316,11 @@ impl<'a> Definers<'a> {
         let above = all.partition_point(|definer| *definer < position);
         above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index)).copied()
     }
+}
+
+/// `decimal` of `decimal.Decimal`.
+fn package(path: &str) -> &str {
+    path.split('.').next().unwrap_or_default()
 }
 
 /// What code itself defines, changes or deletes.

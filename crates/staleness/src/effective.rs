@@ -76,6 +76,8 @@ pub(crate) trait Surroundings<'n> {
     fn aliases(&self, name: &str) -> Vec<&'n str>;
     /// Whether it is the name of a module.
     fn is_import(&self, name: &str) -> bool;
+    /// The other names that are imported from the same package, which may share its settings.
+    fn siblings(&self, name: &str) -> Vec<&'n str>;
     /// The names that the object of a name uses when it is used, and that have been written since it was made.
     fn late(&self, name: &str) -> BTreeSet<&'n str>;
     /// The function or class whose call has made the object of a name.

@@ -1,7 +1,7 @@
 //! Changes of objects that a cell gets from outside, or as arguments of its functions.
 
 use ruff_python_ast::Expr;
-use syntax::Resolved;
+use syntax::{Resolved, is_builtin};
 
 use super::Walker;
 use super::aliases::forget_alias;
@@ -65,12 +65,16 @@ impl Walker {
     }
 }
 
-/// `decimal` of `decimal.getcontext().prec`: a part of what a method gives is set.
+/// `decimal` of `decimal.getcontext().prec`: a part of what a function gives is set.
 fn root_of_giver(part: &Expr) -> Option<&str> {
     match part {
         Expr::Attribute(attribute) => root_of_giver(&attribute.value),
         Expr::Subscript(subscript) => root_of_giver(&subscript.value),
-        Expr::Call(call) => root(&call.func.as_attribute_expr()?.value),
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(function) => root(&function.value),
+            Expr::Name(getter) if call.arguments.is_empty() && !is_builtin(&getter.id) => Some(&getter.id),
+            _ => None,
+        },
         _ => None,
     }
 }

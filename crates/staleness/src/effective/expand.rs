@@ -85,6 +85,12 @@ impl<'n> Effective<'n> {
         self.weaken_modules(effects, &|name| {
             names.imports.contains_key(name) || (!is_defined(name) && around.is_import(name))
         });
+        let modules =
+            self.writes.iter().filter(|(name, write)| **write == Write::Calls && around.is_import(name));
+        let siblings: Vec<_> = modules.flat_map(|(name, _)| around.siblings(name)).collect();
+        for name in siblings {
+            self.writes.entry(name).or_insert(Write::Calls);
+        }
     }
 
     fn add(&mut self, effects: &'n Effects, through: Option<&'n Name>, is_own: &dyn Fn(&str) -> bool) {

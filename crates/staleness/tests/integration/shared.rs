@@ -255,3 +255,15 @@ fn an_attribute_of_a_class_is_read_without_a_call() {
         (&format!("{class} | print(R.items) | len(R.items)"), "b: a = R(2)", "ok edited input input", "abcd"),
     ]);
 }
+
+#[test]
+fn settings_of_a_module_count_for_all_that_is_imported_from_it() {
+    check_rows(
+        r"
+        import decimal\nfrom decimal import Decimal | decimal.getcontext().prec = 5 | Decimal(1) / 7 | 1 + 1
+            :: b: 5 => 9 :: ok edited input ok :: bc
+        from decimal import Decimal, getcontext | getcontext().prec = 5 | Decimal(1) / 7 | 1 + 1
+            :: b: 5 => 9 :: ok edited input ok :: bc
+        ",
+    );
+}
