@@ -24,9 +24,7 @@ pub use builtins::{VARIABLES, is_builtin, is_history};
 pub use imports::imported_modules;
 pub use locals::Locals;
 pub use magics::is_blank;
-pub use nondeterminism::{
-    Cause, Nondeterminism, RandomUse, may_vary, nondeterminism, random_state, random_use,
-};
+pub use nondeterminism::{Cause, RandomUse, may_vary, nondeterminism, random_state, random_use};
 pub use parse::{MAX_NESTED, PlainCell, SyntaxError, bounded, plain_cell, with_stack, with_statements};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use scope::{Resolved, Scope, ScopeKind, Scopes};

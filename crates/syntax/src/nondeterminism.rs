@@ -15,29 +15,9 @@ use finder::Finder;
 pub use random::{RandomUse, random_state, random_use};
 pub use table::{Cause, may_vary};
 
-/// The causes of a cell, each with the first code that is one: `np.random.rand()`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Nondeterminism {
-    causes: BTreeMap<Cause, String>,
-}
-
-impl Nondeterminism {
-    /// The code that has this cause, if any.
-    pub fn get(&self, cause: Cause) -> Option<&str> {
-        self.causes.get(&cause).map(String::as_str)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (Cause, &str)> {
-        self.causes.iter().map(|(cause, code)| (*cause, code.as_str()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.causes.is_empty()
-    }
-}
-
-/// The causes of the code cells of a notebook, given in order. A cell that cannot be read has none.
-pub fn nondeterminism(cells: &[&str]) -> Vec<Nondeterminism> {
+/// The causes of each code cell of a notebook, given in order, with the first code that is one: `np.random.rand()`. A cell that cannot
+/// be read has none.
+pub fn nondeterminism(cells: &[&str]) -> Vec<BTreeMap<Cause, String>> {
     let mut finder = Finder::default();
-    cells.iter().map(|source| Nondeterminism { causes: finder.cell(source) }).collect()
+    cells.iter().map(|source| finder.cell(source)).collect()
 }

@@ -221,8 +221,8 @@ fn causes(cells: &[Checked], position: usize) -> Vec<(Cause, String)> {
     }
     let mut causes = BTreeMap::new();
     for cell in &concerned {
-        for (cause, code) in known[*cell].iter() {
-            causes.entry(cause).or_insert_with(|| code.to_owned());
+        for (cause, code) in &known[*cell] {
+            causes.entry(*cause).or_insert_with(|| code.clone());
         }
     }
     causes.into_iter().collect()

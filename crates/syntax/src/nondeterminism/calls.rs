@@ -5,120 +5,54 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::random::Called;
-use super::table::{Action, Cause, Library, lookup};
+use super::table::{Action, Cause, LIBRARIES, UNKNOWN, lookup};
 
 /// Arguments that make what a function draws the same each time.
 const SEEDS: [&str; 5] = ["random_state", "seed", "generator", "rng", "key"];
-/// Functions of many libraries that seed all that they know of.
-const SEED_ALL: [&str; 7] =
-    ["seed_everything", "set_seed", "set_seeds", "seed_all", "set_random_seed", "fix_seed", "set_all_seeds"];
-
-/// Functions to which the order of their arguments' items does not matter.
-const UNORDERED: [&str; 9] = ["sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool"];
 
 impl Finder {
     pub(super) fn call(&mut self, call: &ExprCall) {
-        let path = self.path(&call.func);
+        let name = call.func.as_attribute_expr().map(|method| format!("{UNKNOWN}.{}", method.attr));
+        let path = self.path(&call.func).or(name).unwrap_or_default();
         let code = format!("{}()", self.code(&call.func));
-        let function = call.func.as_name_expr().map(|name| name.id.as_str());
-        if function.is_some_and(|name| matches!(name, "set" | "frozenset")) && !call.arguments.is_empty() {
-            self.set(&code);
-        }
-        let is_unordered = function.is_some_and(|name| UNORDERED.contains(&name));
-        self.ordered(is_unordered, |finder| finder.visit_arguments(&call.arguments));
+        self.visit_arguments(&call.arguments);
         self.called = Called::of(call, self.text(call));
-        match &*call.func {
+        match call.func.as_attribute_expr().map_or(&*call.func, |method| &method.value) {
             Expr::Name(name) => self.read(&name.id, &code),
-            Expr::Attribute(method) => match &*method.value {
-                Expr::Name(name) => self.read(&name.id, &code),
-                value => self.visit_expr(value),
-            },
-            function => self.visit_expr(function),
+            value => self.visit_expr(value),
         }
-        let known = path.as_deref().and_then(lookup);
-        match (known, &*call.func) {
-            (Some(action), _) => self.act(action, path.as_deref().unwrap_or_default(), call, code),
-            (None, Expr::Attribute(method)) => self.method(&method.attr, path.as_deref(), call, code),
-            (None, Expr::Name(function)) if SEED_ALL.contains(&function.id.as_str()) => {
-                self.seeds(&Library::SEEDED, true);
-            }
-            _ => {}
+        if let Some(action) = lookup(&path) {
+            self.act(action, &path, call, code);
         }
     }
 
     fn act(&mut self, action: Action, path: &str, call: &ExprCall, code: String) {
         match action {
-            Action::Draws(library) => {
-                let is_ordered =
-                    path == "sklearn.model_selection.train_test_split" && is_bool(call, "shuffle", false);
-                if !is_seeded(call) && !is_ordered {
-                    self.draws(library, code);
-                }
-            }
-            Action::Seeds(library) => {
-                let libraries = library.as_ref().map_or(&Library::SEEDED[..], std::slice::from_ref);
-                self.seeds(libraries, has_value(call));
-            }
-            Action::Reads(library) => self.reads(library),
-            Action::Sets(library) => self.sets(library),
-            Action::Generator if !has_value(call) => self.draws(Library::System, code),
+            Action::Draws(_)
+                if is_seeded(call) || !is_shuffled(path, call) || is_of_population(path, call) => {}
+            Action::Draws(library) => self.draws(library, code),
+            Action::Seeds("") => LIBRARIES.iter().for_each(|library| self.seeds(library, true)),
+            Action::Seeds(library) => self.seeds(library, has_value(call)),
+            Action::Reads(library) => self.used(library, false, false),
+            // As repeatable as the state that is set.
+            Action::Sets(library) => self.used(library, true, true),
+            Action::Generator if !has_value(call) => self.draws("system", code),
             Action::Has(Cause::File) if writes(path, call) => {}
-            Action::Has(Cause::File) if first_text(call).is_some_and(|text| is_url(&text)) => {
+            Action::Has(Cause::File) if first_text(call).is_some_and(is_url) => {
                 self.found(Cause::Network, code);
             }
             Action::Has(cause) => self.found(cause, code),
-            Action::ClockIfEmpty if call.arguments.is_empty() => self.found(Cause::Clock, code),
-            Action::ClockByFormat if call.arguments.len() == 1 => self.found(Cause::Clock, code),
-            Action::ClockByWord if first_text(call).is_some_and(|text| text == "now" || text == "today") => {
+            Action::ClockUpTo(most) if call.arguments.len() <= most => self.found(Cause::Clock, code),
+            Action::ClockByWord if matches!(first_text(call), Some("now" | "today")) => {
                 self.found(Cause::Clock, code);
             }
-            Action::Nothing
-            | Action::Generator
-            | Action::ClockIfEmpty
-            | Action::ClockByFormat
-            | Action::ClockByWord => {}
-        }
-    }
-
-    /// A method of an object that is not known, or a function of a module of which nothing is.
-    fn method(&mut self, name: &str, path: Option<&str>, call: &ExprCall, code: String) {
-        let is_of_module = path.is_some_and(|path| !path.contains("()") && path.contains('.'));
-        match name {
-            // Of pandas and polars; `rng.sample(xs, 3)` has a population.
-            "sample" if call.arguments.args.len() <= 1 && !is_seeded(call) => {
-                if self.has_seeds() {
-                    self.drawn(Library::NumPy);
-                } else {
-                    self.draws(Library::NumPy, code);
-                }
-            }
-            "rvs" if !is_seeded(call) => self.draws(Library::NumPy, code),
-            "read_text" | "read_bytes" | "iterdir" | "rglob" => self.found(Cause::File, code),
-            "from_pretrained" | "load_data" if is_of_module => self.found(Cause::Network, code),
-            "DataLoader" if is_of_module && is_bool(call, "shuffle", true) && !is_seeded(call) => {
-                self.draws(Library::Torch, code);
-            }
-            _ if SEED_ALL.contains(&name) => self.seeds(&Library::SEEDED, true),
-            _ => {}
-        }
-    }
-
-    /// Why an object that this expression makes gives something else each time.
-    pub(super) fn made_by(&self, value: &Expr) -> Option<Cause> {
-        let Expr::Call(call) = value else { return None };
-        let path = self.path(&call.func)?;
-        match lookup(&path)? {
-            Action::Generator if !has_value(call) => Some(Cause::Random),
-            _ if path == "random.SystemRandom" => Some(Cause::Random),
-            _ if path == "itertools.count" => Some(Cause::Counter),
-            // A generator of an unseeded bit generator was found there.
-            _ => None,
+            Action::Nothing | Action::Generator | Action::ClockUpTo(_) | Action::ClockByWord => {}
         }
     }
 }
 
 /// Whether the first argument is there and not `None`.
-fn has_value(call: &ExprCall) -> bool {
+pub(super) fn has_value(call: &ExprCall) -> bool {
     let keyword = call.arguments.keywords.first().map(|keyword| &keyword.value);
     call.arguments.args.first().or(keyword).is_some_and(|value| !value.is_none_literal_expr())
 }
@@ -130,25 +64,29 @@ fn is_seeded(call: &ExprCall) -> bool {
     })
 }
 
-fn is_bool(call: &ExprCall, name: &str, value: bool) -> bool {
-    let keyword = call.arguments.find_keyword(name);
-    keyword.is_some_and(
-        |keyword| matches!(&keyword.value, Expr::BooleanLiteral(literal) if literal.value == value),
-    )
+/// Unless it says otherwise, all that draw are taken to shuffle but `DataLoader`.
+fn is_shuffled(path: &str, call: &ExprCall) -> bool {
+    match call.arguments.find_keyword("shuffle").map(|keyword| &keyword.value) {
+        Some(Expr::BooleanLiteral(literal)) => literal.value,
+        _ => !path.ends_with(".DataLoader"),
+    }
+}
+
+/// `rng.sample(xs, 3)` of a generator; pandas and polars have no population.
+fn is_of_population(path: &str, call: &ExprCall) -> bool {
+    path.ends_with(".sample") && path != "random.sample" && call.arguments.args.len() > 1
 }
 
 /// Whether `open` and its like only write.
 fn writes(path: &str, call: &ExprCall) -> bool {
     let position = usize::from(!path.ends_with("Path().open"));
-    let mode = call.arguments.find_argument_value("mode", position);
-    path.rsplit(['.', '(']).next().is_some_and(|name| matches!(name, "open" | "ZipFile" | "File"))
-        && matches!(mode, Some(Expr::StringLiteral(mode))
+    ["open", "ZipFile", "File"].iter().any(|name| path.ends_with(name))
+        && matches!(call.arguments.find_argument_value("mode", position), Some(Expr::StringLiteral(mode))
             if mode.value.to_str().starts_with(['w', 'a', 'x']) && !mode.value.to_str().contains('+'))
 }
 
-fn first_text(call: &ExprCall) -> Option<String> {
-    let Expr::StringLiteral(text) = call.arguments.args.first()? else { return None };
-    Some(text.value.to_str().to_owned())
+fn first_text(call: &ExprCall) -> Option<&str> {
+    Some(call.arguments.args.first()?.as_string_literal_expr()?.value.to_str())
 }
 
 fn is_url(text: &str) -> bool {

@@ -1,9 +1,10 @@
 //! The walk through the cells.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
-use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Expr, IpyEscapeKind, Parameters};
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, ExprContext, IpyEscapeKind, Stmt};
 use ruff_text_size::Ranged;
 
 use super::random::{Called, RandomUse};
@@ -11,87 +12,61 @@ use super::table::{Action, Cause, Library, lookup};
 use crate::locals::Locals;
 use crate::magics::{self, LineMagic};
 use crate::parse::{MAX_NESTED, bounded, with_statements};
+use crate::tree::{comprehension, imported};
 use crate::{Name, NameSet};
 
-mod visit;
+/// The path of a generator of random numbers without a seed: its numbers are as random as the system's.
+const UNSEEDED: &str = "random.SystemRandom()";
+/// Functions to which the order of their arguments' items does not matter.
+const UNORDERED: [&str; 9] = ["sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool"];
 
 /// What is known when a cell starts, and of the cell.
 #[derive(Default)]
 pub(super) struct Finder {
-    /// Names of the notebook, and what they stand for: `numpy.random`, or `pathlib.Path()` for an object.
-    paths: BTreeMap<Name, String>,
-    /// Other names that cells have bound.
-    bound: BTreeSet<Name>,
+    /// What the notebook does, or the function that the walk is in.
+    pub(super) frame: Frame,
+    /// The frames around it, the notebook's first.
+    outer: Vec<Frame>,
     /// Modules of which all names were imported.
     stars: Vec<String>,
-    /// Objects that give something else each time.
-    generators: BTreeMap<Name, Cause>,
-    functions: BTreeMap<Name, Facts>,
-    seeded: BTreeSet<Library>,
+    functions: BTreeMap<Name, Frame>,
     /// What the cell does with random states.
-    pub(super) random: BTreeMap<Library, RandomUse>,
+    pub(super) random: BTreeMap<Name, RandomUse>,
     pub(super) called: Called,
-    /// The loops and branches that the walk is in, outside functions: they decide how often it draws.
+    /// The loops and branches that the walk is in: they decide how often it draws.
     pub(super) repeated: Vec<Called>,
     /// Whether the order of items does not matter here.
     is_unordered: bool,
-    /// Those of the cell, or of the function that the walk is in.
-    pub(super) facts: Facts,
-    /// The functions that the walk is in.
-    frames: Vec<Frame>,
     source: String,
     sources: usize,
 }
 
-/// What code does.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
-    pub(super) causes: BTreeMap<Cause, String>,
-    /// Of a function: what it draws, which a seed before its call may fix.
-    pub(super) draws: BTreeMap<Library, String>,
+/// What the code of the notebook or of a function does, and its own names.
+#[derive(Clone, Default)]
+pub(super) struct Frame {
+    /// What names stand for, if that is known: `numpy.random`, or `pathlib.Path()` for an object.
+    names: BTreeMap<Name, Option<String>>,
+    causes: BTreeMap<Cause, String>,
     pub(super) seeds: BTreeSet<Library>,
+    /// Of a function: what it draws, which a seed before its call may fix.
+    pub(super) draws: BTreeSet<Library>,
     /// Of a function: the names of the notebook that its seeds are made of, or that decide how much it draws.
     pub(super) inputs: NameSet,
 }
 
-/// The local names of a function.
-#[derive(Default)]
-struct Frame {
-    bound: BTreeSet<Name>,
-    paths: BTreeMap<Name, String>,
-}
-
 impl Finder {
+    /// The causes of the next cell.
     pub(super) fn cell(&mut self, source: &str) -> BTreeMap<Cause, String> {
-        self.facts = Facts::default();
-        match magics::split(source) {
-            magics::Cell::Blank => {}
-            magics::Cell::Other { magic } => {
-                let is_command =
-                    matches!(magic.as_str(), "%%bash" | "%%sh" | "%%script" | "%%cmd" | "%%system" | "%%sx");
-                let cause = match magic.as_str() {
-                    "%%sql" | "%%bigquery" => Some(Cause::Network),
-                    _ => is_command.then_some(Cause::System),
-                };
-                if let Some(cause) = cause {
-                    self.found(cause, magic);
-                }
-            }
-            magics::Cell::Python { body, .. } => {
-                let magics = source[..source.len() - body.len()].split_whitespace();
-                let timing =
-                    magics.into_iter().find(|word| matches!(*word, "%%time" | "%%timeit" | "%%prun"));
-                if let Some(magic) = timing {
-                    self.found(Cause::Clock, magic.to_owned());
-                }
-                let (depth, sources) = (self.frames.len(), self.sources);
-                if bounded(body, || self.nested(body)).is_err() {
-                    self.frames.truncate(depth);
-                    self.sources = sources;
-                }
-            }
+        let lines = source.lines().map(str::trim_start).filter(|line| !line.is_empty());
+        let magics = lines.take_while(|line| line.starts_with("%%"));
+        magics.filter_map(|line| line.split_whitespace().next()).for_each(|magic| self.magic(magic));
+        if let magics::Cell::Python { body, .. } = magics::split(source)
+            && bounded(body, || self.nested(body)).is_err()
+        {
+            self.sources = 0;
+            self.frame = self.outer.drain(..).next().unwrap_or_else(|| mem::take(&mut self.frame));
         }
-        std::mem::take(&mut self.facts).causes
+        mem::take(&mut self.frame.causes)
     }
 
     fn nested(&mut self, source: &str) {
@@ -99,53 +74,39 @@ impl Finder {
             return;
         }
         self.sources += 1;
-        let outer = std::mem::replace(&mut self.source, source.to_owned());
+        let outer = mem::replace(&mut self.source, source.to_owned());
         let _ = with_statements(source, |statements| self.visit_body(statements));
         self.source = outer;
         self.sources -= 1;
     }
 
     pub(super) fn found(&mut self, cause: Cause, code: String) {
-        self.facts.causes.entry(cause).or_insert(code);
+        self.frame.causes.entry(cause).or_insert(code);
     }
 
     pub(super) fn draws(&mut self, library: Library, code: String) {
-        if self.frames.is_empty() {
-            self.drawn(library);
-            if !self.seeded.contains(&library) {
-                self.found(Cause::Random, code);
-            }
-        } else if !self.facts.seeds.contains(&library) {
-            self.facts.draws.entry(library).or_insert(code);
-            self.called_in_function();
+        self.used(library, false, true);
+        if self.frame.seeds.contains(library) {
+            return;
+        }
+        if self.is_in_function() {
+            self.frame.draws.insert(library);
+        } else {
+            self.found(Cause::Random, code);
         }
     }
 
-    pub(super) fn seeds(&mut self, libraries: &[Library], is_fixed: bool) {
-        if is_fixed && self.frames.is_empty() {
-            for library in libraries {
-                self.sown(*library);
-            }
-        } else if is_fixed {
-            self.called_in_function();
-        }
-        let seeded = if self.frames.is_empty() { &mut self.seeded } else { &mut self.facts.seeds };
-        for library in libraries {
-            if is_fixed {
-                seeded.insert(*library);
-            } else {
-                seeded.remove(library);
-            }
+    pub(super) fn seeds(&mut self, library: Library, is_fixed: bool) {
+        if is_fixed {
+            self.used(library, true, true);
+            self.frame.seeds.insert(library);
+        } else {
+            self.frame.seeds.remove(library);
         }
     }
 
     pub(super) fn is_in_function(&self) -> bool {
-        !self.frames.is_empty()
-    }
-
-    /// Whether code has set a seed of any library.
-    pub(super) fn has_seeds(&self) -> bool {
-        !self.seeded.is_empty() || !self.facts.seeds.is_empty()
+        !self.outer.is_empty()
     }
 
     pub(super) fn text(&self, part: &impl Ranged) -> &str {
@@ -154,8 +115,7 @@ impl Finder {
 
     /// The code of an expression, in short.
     pub(super) fn code(&self, expression: &Expr) -> String {
-        let code = self.source.get(expression.range().to_std_range()).unwrap_or_default();
-        let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        let code = self.text(expression).split_whitespace().collect::<Vec<_>>().join(" ");
         match code.rsplit_once('.') {
             Some((_, last)) if code.chars().count() > 40 => format!("….{last}"),
             _ => code,
@@ -169,86 +129,56 @@ impl Finder {
             Expr::Attribute(attribute) => {
                 Some(format!("{}.{}", self.path(&attribute.value)?, attribute.attr))
             }
-            Expr::Call(call) => Some(format!("{}()", self.path(&call.func)?)),
+            Expr::Call(call) => {
+                let path = self.path(&call.func)?;
+                let is_unseeded = lookup(&path) == Some(Action::Generator) && !super::calls::has_value(call);
+                Some(if is_unseeded { UNSEEDED.to_owned() } else { format!("{path}()") })
+            }
             _ => None,
         }
     }
 
     fn path_of_name(&self, name: &str) -> Option<String> {
-        for frame in self.frames.iter().rev() {
-            if let Some(path) = frame.paths.get(name) {
-                return Some(path.clone());
-            }
-            if frame.bound.contains(name) {
-                return None;
-            }
-        }
-        if let Some(path) = self.paths.get(name) {
-            return Some(path.clone());
-        }
-        if self.bound.contains(name) {
-            return None;
+        let frames = [&self.frame].into_iter().chain(self.outer.iter().rev());
+        if let Some(path) = frames.into_iter().find_map(|frame| frame.names.get(name)) {
+            return path.clone();
         }
         let of_star = self.stars.iter().map(|module| format!("{module}.{name}"));
-        of_star.into_iter().find(|path| is_exported(path)).or_else(|| Some(name.to_owned()))
-    }
-
-    fn is_local(&self, name: &str) -> bool {
-        self.frames.iter().any(|frame| frame.bound.contains(name))
+        of_star.into_iter().find(|path| lookup(path).is_some()).or_else(|| Some(name.to_owned()))
     }
 
     /// A name gets another object.
-    fn bind(&mut self, name: &str) {
-        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.bound.contains(name)) {
-            frame.paths.remove(name);
-            return;
+    fn bind(&mut self, name: &str, path: Option<String>) {
+        let is_local = self.frame.names.contains_key(name);
+        let frame = self.outer.first_mut().filter(|_| !is_local).unwrap_or(&mut self.frame);
+        frame.names.insert(name.to_owned(), path);
+        if self.outer.is_empty() || !is_local {
+            self.functions.remove(name);
         }
-        self.paths.remove(name);
-        self.generators.remove(name);
-        self.functions.remove(name);
-        self.bound.insert(name.to_owned());
-    }
-
-    fn bind_path(&mut self, name: &str, path: String) {
-        self.bind(name);
-        let frame = self.frames.last_mut().filter(|frame| frame.bound.contains(name));
-        frame.map_or(&mut self.paths, |frame| &mut frame.paths).insert(name.to_owned(), path);
     }
 
     /// A name is read: of a function, to call it.
     pub(super) fn read(&mut self, name: &str, code: &str) {
-        if self.is_local(name) {
-            return;
-        }
-        if let Some(cause) = self.generators.get(name).copied() {
-            self.found(cause, code.to_owned());
-        }
-        let Some(facts) = self.functions.get(name).cloned() else { return };
-        let code = format!("{name}()");
-        // Seeds and draws of a function depend on what it reads, too.
-        self.called.depends_on(&facts.inputs);
-        for cause in facts.causes.into_keys() {
-            self.found(cause, code.clone());
-        }
-        for library in facts.draws.into_keys() {
-            self.draws(library, code.clone());
-        }
-        let seeds: Vec<_> = facts.seeds.into_iter().collect();
-        self.seeds(&seeds, true);
-    }
-
-    /// A set is made. `code` words it.
-    pub(super) fn set(&mut self, code: &str) {
-        if !self.is_unordered {
-            self.found(Cause::Counter, code.to_owned());
+        let mut functions = self.outer.iter().skip(1).chain(self.outer.first().map(|_| &self.frame));
+        if !functions.any(|frame| frame.names.contains_key(name))
+            && let Some(function) = self.functions.get(name).cloned()
+        {
+            // Seeds and draws of a function depend on what it reads, too.
+            self.called.inputs.extend(function.inputs.iter().cloned());
+            self.runs(function, code);
         }
     }
 
-    /// Visits where the order of items does or does not matter.
-    pub(super) fn ordered(&mut self, is_unordered: bool, visit: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.is_unordered, is_unordered);
-        visit(self);
-        self.is_unordered = outer;
+    fn runs(&mut self, function: Frame, code: &str) {
+        function.causes.into_keys().for_each(|cause| self.found(cause, code.to_owned()));
+        function.draws.into_iter().for_each(|library| self.draws(library, code.to_owned()));
+        function.seeds.into_iter().for_each(|library| self.seeds(library, true));
+    }
+
+    fn magic(&mut self, magic: &str) {
+        if let Some(Action::Has(cause)) = lookup(magic) {
+            self.found(cause, magic.to_owned());
+        }
     }
 
     /// A function that is named but not called here: something else may call it.
@@ -262,60 +192,41 @@ impl Finder {
         }
     }
 
-    fn function(
-        &mut self,
-        name: &str,
-        parameters: Option<&Parameters>,
-        locals: Locals,
-        body: impl FnOnce(&mut Self),
-    ) {
-        if let Some(parameters) = parameters {
-            self.visit_parameters(parameters);
-        }
-        self.bind(name);
-        let outer = std::mem::take(&mut self.facts);
-        self.frames.push(Frame { bound: locals.bound, paths: BTreeMap::new() });
+    fn function(&mut self, name: &str, locals: Locals, body: impl FnOnce(&mut Self)) {
+        self.bind(name, None);
+        let names = locals.bound.into_iter().map(|name| (name, None)).collect();
+        self.outer.push(mem::replace(&mut self.frame, Frame { names, ..Frame::default() }));
         body(self);
-        let locals = self.frames.pop().unwrap_or_default().bound;
-        let mut facts = std::mem::replace(&mut self.facts, outer);
-        facts.inputs = facts.inputs.iter().filter(|name| !locals.contains(*name)).cloned().collect();
-        if self.frames.is_empty() {
-            self.functions.insert(name.to_owned(), facts);
+        let outer = self.outer.pop().unwrap_or_default();
+        let mut function = mem::replace(&mut self.frame, outer);
+        let inputs = function.inputs.iter().filter(|name| !function.names.contains_key(*name));
+        function.inputs = inputs.cloned().collect();
+        if self.is_in_function() {
+            // One inside another counts as called.
+            self.called = Called::default();
+            self.called.inputs.extend(mem::take(&mut function.inputs).iter().cloned());
+            self.runs(function, &format!("{name}()"));
         } else {
-            // A function inside another one counts as called.
-            self.facts.seeds.extend(facts.seeds);
-            self.facts.inputs.extend(facts.inputs.iter().cloned());
-            facts.causes.into_iter().for_each(|(cause, code)| self.found(cause, code));
-            facts.draws.into_iter().for_each(|(library, code)| self.draws(library, code));
+            self.functions.insert(name.to_owned(), function);
         }
     }
 
     fn assign(&mut self, name: &str, value: &Expr) {
+        let path = self.path(value);
+        // A further name for a module or a function of one.
+        let is_alias = |path: &String| {
+            !value.is_call_expr() && !path.contains("()") && lookup(path) != Some(Action::Has(Cause::System))
+        };
         match value {
             Expr::Lambda(lambda) => {
+                lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
-                self.function(name, lambda.parameters.as_deref(), locals, |finder| {
-                    finder.visit_expr(&lambda.body);
-                });
+                self.function(name, locals, |finder| finder.visit_expr(&lambda.body));
             }
-            // A further name for a module or a function of one.
-            Expr::Name(_) | Expr::Attribute(_)
-                if self.path(value).is_some_and(|path| !path.contains("()") && is_function(&path)) =>
-            {
-                if let Some(path) = self.path(value) {
-                    self.bind_path(name, path);
-                }
-            }
+            _ if path.as_ref().is_some_and(is_alias) => self.bind(name, path),
             _ => {
                 self.visit_expr(value);
-                let cause = self.made_by(value);
-                match self.path(value).filter(|_| value.is_call_expr()) {
-                    Some(path) => self.bind_path(name, path),
-                    None => self.bind(name),
-                }
-                if let Some(cause) = cause.filter(|_| self.frames.is_empty()) {
-                    self.generators.insert(name.to_owned(), cause);
-                }
+                self.bind(name, path.filter(|_| value.is_call_expr()));
             }
         }
     }
@@ -325,17 +236,7 @@ impl Finder {
         match kind {
             IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.found(Cause::System, format!("!{word}")),
             IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => {
-                let cause = match word {
-                    "time" | "timeit" | "prun" | "lprun" => Some(Cause::Clock),
-                    "run" | "load" | "loadpy" | "cat" | "pycat" => Some(Cause::File),
-                    "sql" | "bigquery" => Some(Cause::Network),
-                    "conda" | "env" | "ls" | "ll" | "memit" | "mprun" | "pip" | "pwd" | "sc" | "sx"
-                    | "system" | "who" | "whos" => Some(Cause::System),
-                    _ => None,
-                };
-                if let Some(cause) = cause {
-                    self.found(cause, format!("%{word}"));
-                }
+                self.magic(&format!("%{word}"));
                 if let LineMagic::Python(source) | LineMagic::Function(source) = magics::line(text) {
                     self.nested(source);
                 }
@@ -343,20 +244,112 @@ impl Finder {
             _ => {}
         }
     }
-}
 
-/// Whether a star import brings this function, as far as we know.
-fn is_exported(path: &str) -> bool {
-    let drawing =
-        "choice choices gauss normal permutation rand randint randn random randrange sample shuffle uniform";
-    match lookup(path) {
-        Some(Action::Draws(_)) => drawing.split(' ').any(|name| path.ends_with(&format!(".{name}"))),
-        action => action.is_some(),
+    /// A set may give its items in another order in each process.
+    fn set(&mut self, expression: &Expr) {
+        let is_set = |function: &str| matches!(function, "set" | "frozenset");
+        let set = match expression {
+            Expr::Call(call) if !call.arguments.is_empty() => {
+                function_of(expression).filter(|function| is_set(function)).map(|name| format!("{name}()"))
+            }
+            Expr::Set(set) if set.elts.iter().all(Expr::is_number_literal_expr) => None,
+            Expr::Set(_) | Expr::SetComp(_) => Some("{…}".to_owned()),
+            _ => None,
+        };
+        if let Some(code) = set.filter(|_| !self.is_unordered) {
+            self.found(Cause::Counter, code);
+        }
     }
 }
 
-/// Whether a full name is that of a module or a function which is known, or has known ones in it.
-fn is_function(path: &str) -> bool {
-    !matches!(lookup(path), Some(Action::Has(Cause::System)))
-        && (lookup(path).is_some() || lookup(&format!("{path}.x")).is_some() || path.contains('.'))
+fn function_of(expression: &Expr) -> Option<&str> {
+    Some(expression.as_call_expr()?.func.as_name_expr()?.id.as_str())
+}
+
+impl<'a> Visitor<'a> for Finder {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => {
+                function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                self.visit_parameters(&function.parameters);
+                let locals = Locals::of_function(&function.parameters, &function.body);
+                self.function(&function.name, locals, |finder| finder.visit_body(&function.body));
+            }
+            Stmt::ClassDef(class) => {
+                // Its methods belong to it.
+                class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+                let locals = Locals::of_body(&class.body);
+                self.function(&class.name, locals, |finder| finder.visit_body(&class.body));
+            }
+            Stmt::Assign(assign) if let [Expr::Name(name)] = &*assign.targets => {
+                self.assign(&name.id, &assign.value);
+            }
+            Stmt::AnnAssign(assign)
+                if let (Expr::Name(name), Some(value)) = (&*assign.target, &assign.value) =>
+            {
+                self.assign(&name.id, value);
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let path = if alias.asname.is_some() { alias.name.as_str() } else { imported(alias) };
+                    self.bind(imported(alias), Some(path.to_owned()));
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let module = import.module.as_deref().unwrap_or_default();
+                for alias in &import.names {
+                    if alias.name.as_str() == "*" {
+                        let module = if module == "pylab" { "numpy.random" } else { module };
+                        self.stars.push(module.to_owned());
+                    } else {
+                        let path = (import.level == 0).then(|| format!("{module}.{}", alias.name));
+                        self.bind(imported(alias), path);
+                    }
+                }
+            }
+            Stmt::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => {
+                let header = match statement {
+                    Stmt::For(block) => Some(&*block.iter),
+                    Stmt::While(block) => Some(&*block.test),
+                    Stmt::If(block) => Some(&*block.test),
+                    _ => None,
+                };
+                self.repeatedly(header, |finder| visitor::walk_stmt(finder, statement));
+            }
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        self.set(expression);
+        let is_unordered = match expression {
+            // `x in {"a", "b"}`
+            Expr::Compare(_) | Expr::SetComp(_) => true,
+            Expr::Call(_) => function_of(expression).is_some_and(|function| UNORDERED.contains(&function)),
+            _ => self.is_unordered,
+        };
+        let outer = mem::replace(&mut self.is_unordered, is_unordered);
+        match expression {
+            Expr::Name(name) if name.ctx == ExprContext::Load => {
+                self.read(&name.id, &name.id);
+                self.reference(expression);
+            }
+            Expr::Name(name) => self.bind(&name.id, None),
+            Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load => {
+                self.reference(expression);
+                self.visit_expr(&attribute.value);
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => {
+                let generators = comprehension(expression).map_or(&[][..], |(generators, _)| generators);
+                let headers = generators.iter().flat_map(|it| [&it.iter].into_iter().chain(&it.ifs));
+                self.repeatedly(headers, |finder| visitor::walk_expr(finder, expression));
+            }
+        }
+        self.is_unordered = outer;
+    }
+
+    fn visit_annotation(&mut self, _: &'a Expr) {}
 }

@@ -42,38 +42,22 @@ pub fn random_use(cells: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
     }
     let mut finder = Finder::default();
     let mut seeded = BTreeSet::new();
-    let all: Vec<_> = cells
-        .iter()
-        .map(|source| {
-            finder.cell(source);
-            let mut random = std::mem::take(&mut finder.random);
-            seeded.extend(random.iter().filter(|(_, it)| it.seeds).map(|(library, _)| *library));
-            // What is drawn above the first seed is another number each time.
-            random.retain(|library, _| seeded.contains(library));
-            random
-        })
-        .collect();
-    let named = |cell: BTreeMap<Library, RandomUse>| {
-        cell.into_iter().map(|(library, it)| (state_of(library), it)).collect()
+    let of_cell = |source: &&str| {
+        finder.cell(source);
+        let mut random = std::mem::take(&mut finder.random);
+        seeded.extend(random.iter().filter(|(_, it)| it.seeds).map(|(state, _)| state.clone()));
+        // What is drawn above the first seed is another number each time.
+        random.retain(|state, _| seeded.contains(state));
+        random
     };
-    all.into_iter().map(named).collect()
-}
-
-fn state_of(library: Library) -> Name {
-    random_state(match library {
-        Library::Python => "Python",
-        Library::NumPy => "NumPy",
-        Library::Torch => "PyTorch",
-        Library::TensorFlow => "TensorFlow",
-        Library::System => "the system",
-    })
+    cells.iter().map(of_cell).collect()
 }
 
 /// The call that the walk is in.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Called {
     code: u64,
-    inputs: NameSet,
+    pub(super) inputs: NameSet,
 }
 
 impl Called {
@@ -98,10 +82,6 @@ impl Called {
         Self { code: hash(text), inputs: names_in(function.into_iter().chain(arguments)) }
     }
 
-    pub(super) fn depends_on(&mut self, names: &NameSet) {
-        self.inputs.extend(names.iter().cloned());
-    }
-
     /// What decides how often something is called.
     fn by<'e>(headers: impl IntoIterator<Item = &'e Expr>, text: impl Fn(&Expr) -> String) -> Self {
         let mut hash = DefaultHasher::new();
@@ -118,58 +98,32 @@ impl Finder {
         headers: impl IntoIterator<Item = &'e Expr>,
         walk: impl FnOnce(&mut Self),
     ) {
+        let mut headers = headers.into_iter().peekable();
+        if headers.peek().is_none() {
+            return walk(self);
+        }
         let header = Called::by(headers, |header| self.text(header).to_owned());
         self.repeated.push(header);
         walk(self);
         self.repeated.pop();
     }
 
-    /// The function that the walk is in seeds or draws.
-    pub(super) fn called_in_function(&mut self) {
-        for called in self.repeated.iter().chain([&self.called]) {
-            self.facts.inputs.extend(called.inputs.iter().cloned());
-        }
-    }
-
-    /// The cell draws, in the call that the walk is in.
-    pub(super) fn drawn(&mut self, library: Library) {
-        let known = self.random.entry(library).or_default();
-        known.draws |= !known.seeds;
-        known.changes = true;
-        self.repeated.iter().chain([&self.called]).for_each(|called| known.add(called));
-    }
-
-    /// The cell keeps the state, for [`Self::sets`].
-    pub(super) fn reads(&mut self, library: Library) {
+    /// The call that the walk is in draws from the state, keeps it, or sets it to another one.
+    pub(super) fn used(&mut self, library: Library, seeds: bool, changes: bool) {
+        let calls = self.repeated.iter().chain([&self.called]);
         if self.is_in_function() {
-            return;
+            let inputs: Vec<_> = calls.flat_map(|it| it.inputs.iter().cloned()).collect();
+            return self.frame.inputs.extend(inputs);
         }
-        let called = self.called.clone();
-        let known = self.random.entry(library).or_default();
-        known.draws |= !known.seeds;
-        known.add(&called);
-    }
-
-    /// The state is as repeatable after this as that which is set.
-    pub(super) fn sets(&mut self, library: Library) {
-        if !self.is_in_function() {
-            self.sown(library);
+        let known = self.random.entry(random_state(library)).or_default();
+        known.draws |= !seeds && !known.seeds;
+        known.changes |= changes;
+        known.seeds |= seeds;
+        for called in calls {
+            let mut hash = DefaultHasher::new();
+            (known.code, called.code).hash(&mut hash);
+            known.code = hash.finish();
+            known.inputs.extend(called.inputs.iter().cloned());
         }
-    }
-
-    pub(super) fn sown(&mut self, library: Library) {
-        let called = self.called.clone();
-        let known = self.random.entry(library).or_default();
-        (known.seeds, known.changes) = (true, true);
-        known.add(&called);
-    }
-}
-
-impl RandomUse {
-    fn add(&mut self, called: &Called) {
-        let mut hash = DefaultHasher::new();
-        (self.code, called.code).hash(&mut hash);
-        self.code = hash.finish();
-        self.inputs.extend(called.inputs.iter().cloned());
     }
 }

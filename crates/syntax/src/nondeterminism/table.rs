@@ -23,28 +23,21 @@ pub enum Cause {
     Parallel,
 }
 
-/// Whose random numbers: a seed is for those of one library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Library {
-    Python,
-    NumPy,
-    Torch,
-    TensorFlow,
-    /// They have no seed.
-    System,
-}
+/// Whose random numbers, as messages call it: a seed is for those of one library. The system's have no seed.
+pub(super) type Library = &'static str;
 
-impl Library {
-    pub(super) const SEEDED: [Self; 4] = [Self::Python, Self::NumPy, Self::Torch, Self::TensorFlow];
-}
+/// The libraries whose random numbers can be seeded.
+pub(super) const LIBRARIES: [Library; 4] = ["Python", "NumPy", "PyTorch", "TensorFlow"];
+/// The path of an object of which nothing is known.
+pub(super) const UNKNOWN: &str = "?()";
 
 /// What a function does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,
     Draws(Library),
-    /// `None`: for all libraries.
-    Seeds(Option<Library>),
+    /// Of all libraries if it is empty.
+    Seeds(Library),
     /// Gives the state, as it is now.
     Reads(Library),
     /// Sets it to one that `Reads` gave.
@@ -52,10 +45,8 @@ pub(super) enum Action {
     /// Makes a generator of random numbers, which takes its seed.
     Generator,
     Has(Cause),
-    /// Reads the clock if it gets no time.
-    ClockIfEmpty,
-    /// Reads the clock if it gets a format and no time.
-    ClockByFormat,
+    /// Reads the clock if it gets no more arguments than this: a time is not among them.
+    ClockUpTo(usize),
     /// Reads the clock if it gets the word `now` or `today`.
     ClockByWord,
 }
@@ -69,70 +60,63 @@ static ACTIONS: LazyLock<HashMap<&str, Action>> = LazyLock::new(|| {
         .collect()
 });
 
-fn action(word: &str) -> Option<Action> {
+fn action(word: &'static str) -> Option<Action> {
     let (kind, of) = word.split_once('.').unwrap_or((word, ""));
-    let library = match of {
-        "python" => Some(Library::Python),
-        "numpy" => Some(Library::NumPy),
-        "torch" => Some(Library::Torch),
-        "tensorflow" => Some(Library::TensorFlow),
-        "system" => Some(Library::System),
-        _ => None,
-    };
-    Some(match (kind, of) {
-        ("nothing", _) => Action::Nothing,
-        ("draws", _) => Action::Draws(library?),
-        ("seeds", _) => Action::Seeds(library),
-        ("reads", _) => Action::Reads(library?),
-        ("sets", _) => Action::Sets(library?),
-        ("generator", _) => Action::Generator,
-        ("clock", "empty") => Action::ClockIfEmpty,
-        ("clock", "format") => Action::ClockByFormat,
-        ("clock", "word") => Action::ClockByWord,
-        ("clock", _) => Action::Has(Cause::Clock),
-        ("file", _) => Action::Has(Cause::File),
-        ("network", _) => Action::Has(Cause::Network),
-        ("system", _) => Action::Has(Cause::System),
-        ("counter", _) => Action::Has(Cause::Counter),
-        ("parallel", _) => Action::Has(Cause::Parallel),
+    Some(match kind {
+        "nothing" => Action::Nothing,
+        "draws" => Action::Draws(of),
+        "seeds" => Action::Seeds(of),
+        "reads" => Action::Reads(of),
+        "sets" => Action::Sets(of),
+        "generator" => Action::Generator,
+        "clock" if of == "word" => Action::ClockByWord,
+        "clock" if !of.is_empty() => Action::ClockUpTo(of.parse().ok()?),
+        "clock" => Action::Has(Cause::Clock),
+        "file" => Action::Has(Cause::File),
+        "network" => Action::Has(Cause::Network),
+        "system" => Action::Has(Cause::System),
+        "counter" => Action::Has(Cause::Counter),
+        "parallel" => Action::Has(Cause::Parallel),
         _ => return None,
     })
 }
 
 /// What is known of a full name such as `numpy.random.rand`, or `pathlib.Path().open` for a method.
 pub(super) fn lookup(path: &str) -> Option<Action> {
+    let get = |path: &str| ACTIONS.get(path).copied();
+    let Some((parent, name)) = path.rsplit_once('.') else { return get(path) };
+    if let Some(action) = get(path).or_else(|| get(&format!("**.{name}"))) {
+        return Some(action);
+    }
     // What a function gives is a value; only objects of a class are followed.
     let is_value = |part: &str| part.ends_with("()") && !part.starts_with(char::is_uppercase);
     if path.split('.').any(is_value) || path.ends_with("()") {
         return None;
     }
-    if let Some(action) = ACTIONS.get(path) {
-        return Some(*action);
+    if let Some(action) = get(&format!("{parent}.*")) {
+        return Some(action);
     }
-    let (parent, name) = path.rsplit_once('.')?;
-    if let Some(action) = ACTIONS.get(&*format!("{parent}.*")) {
-        return Some(*action);
-    }
-    // pandas, polars, dask: read_csv, scan_parquet, …
-    let is_table = matches!(parent, "pandas" | "polars" | "dask.dataframe" | "cudf" | "modin.pandas");
-    if is_table && (name.starts_with("read_") || name.starts_with("scan_")) {
+    // read_csv, scan_parquet, …
+    if name.starts_with("read_") || name.starts_with("scan_") {
         return Some(Action::Has(Cause::File));
     }
-    if parent == "sklearn.datasets" && name.starts_with("fetch_") {
-        return Some(Action::Has(Cause::Network));
-    }
-    let ancestors = path.match_indices('.').map(|(at, _)| &path[..at]);
-    ancestors.into_iter().find_map(|ancestor| ACTIONS.get(&*format!("{ancestor}.**")).copied())
+    let mut ancestors = path.match_indices('.').map(|(at, _)| &path[..at]);
+    ancestors
+        .find_map(|ancestor| get(&format!("{ancestor}.**")))
+        .or_else(|| name.starts_with("fetch_").then_some(Action::Has(Cause::Network)))
 }
 
 /// The last names of functions that may give another result each time, and of modules with many such functions.
 static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let varies = |action: &Action| {
         matches!(action, Action::Draws(_) | Action::Has(_)) && *action != Action::Has(Cause::Parallel)
-            || matches!(action, Action::ClockIfEmpty | Action::ClockByFormat | Action::ClockByWord)
+            || matches!(action, Action::ClockUpTo(_) | Action::ClockByWord)
     };
-    let paths = ACTIONS.iter().filter(|(_, action)| varies(action)).map(|(path, _)| *path);
-    let last = |path: &'static str| path.trim_end_matches(".**").trim_end_matches(".*").rsplit('.').next();
+    let paths = ACTIONS.iter().filter(|(path, action)| varies(action) && !path.starts_with(['*', '%']));
+    let last = |(path, _): (&&'static str, _)| match path.trim_end_matches(['.', '*']) {
+        path if path.contains("random.") => Some("random"),
+        path => path.rsplit('.').next(),
+    };
     paths.filter_map(last).collect()
 });
 
