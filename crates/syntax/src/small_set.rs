@@ -1,66 +1,33 @@
 //! Sets that mostly have no item or one.
 
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
-use std::iter::{Chain, Flatten};
-use std::option;
-use std::slice;
+use std::ops::Deref;
 
 use thin_vec::ThinVec;
 
-/// The items of a larger set are in a tree, where an insertion does not move those behind it.
+/// A set, as a slice in order. A notebook has a dozen for each statement. A tree has room for eleven items from the first on, which
+/// made the kept names of 1 000 cells take megabytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SmallSet<T>(ThinVec<T>);
+
+/// Sets of no more items than this have no room for further ones.
 const FEW: usize = 32;
-
-/// A set, in order. A notebook has a dozen for each statement. A tree has room for eleven items from the first on, which made the
-/// kept names of 1 000 cells take megabytes.
-#[derive(Debug, Clone)]
-pub struct SmallSet<T> {
-    /// In order; empty if there are many.
-    few: ThinVec<T>,
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all sets do without it, and there are millions of them"
-    )]
-    many: Option<Box<BTreeSet<T>>>,
-}
-
-type Iter<'s, T> = Chain<slice::Iter<'s, T>, Flatten<option::IntoIter<&'s BTreeSet<T>>>>;
 
 impl<T: Ord> SmallSet<T> {
     pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
     {
-        match &self.many {
-            Some(many) => many.contains(item),
-            None => self.position(item).is_ok(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
-    }
-
-    pub fn iter(&self) -> Iter<'_, T> {
-        self.few.iter().chain(self.many.as_deref().into_iter().flatten())
+        self.position(item).is_ok()
     }
 
     /// Returns whether it was not in the set.
     pub fn insert(&mut self, item: T) -> bool {
-        if let Some(many) = &mut self.many {
-            return many.insert(item);
-        }
         let Err(position) = self.position(&item) else { return false };
-        if self.few.len() < FEW {
-            self.few.reserve_exact(1);
-            self.few.insert(position, item);
-        } else {
-            // Collected, they would be sorted, by code of 7 KB for each type.
-            let mut many = Box::new(BTreeSet::new());
-            many.extend(self.few.drain(..));
-            many.insert(item);
-            self.many = Some(many);
+        if self.0.len() < FEW {
+            self.0.reserve_exact(1);
         }
+        self.0.insert(position, item);
         true
     }
 
@@ -68,10 +35,8 @@ impl<T: Ord> SmallSet<T> {
     where
         T: Borrow<Q>,
     {
-        if let Some(many) = &mut self.many {
-            many.remove(item);
-        } else if let Ok(position) = self.position(item) {
-            self.few.remove(position);
+        if let Ok(position) = self.position(item) {
+            self.0.remove(position);
         }
     }
 
@@ -79,29 +44,29 @@ impl<T: Ord> SmallSet<T> {
     where
         T: Borrow<Q>,
     {
-        self.few.binary_search_by(|known| known.borrow().cmp(item))
+        self.0.binary_search_by(|known| known.borrow().cmp(item))
     }
 }
 
 impl<T> Default for SmallSet<T> {
     fn default() -> Self {
-        Self { few: ThinVec::new(), many: None }
+        Self(ThinVec::new())
     }
 }
 
-impl<T: Ord> PartialEq for SmallSet<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+impl<T> Deref for SmallSet<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
     }
 }
 
-impl<T: Ord> Eq for SmallSet<T> {}
-
-impl<'s, T: Ord> IntoIterator for &'s SmallSet<T> {
+impl<'s, T> IntoIterator for &'s SmallSet<T> {
     type Item = &'s T;
-    type IntoIter = Iter<'s, T>;
+    type IntoIter = std::slice::Iter<'s, T>;
 
-    fn into_iter(self) -> Iter<'s, T> {
+    fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
@@ -124,6 +89,8 @@ impl<T: Ord> FromIterator<T> for SmallSet<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
