@@ -26,7 +26,7 @@ pub use locals::Locals;
 pub use magics::is_blank;
 pub use nondeterminism::{Cause, RandomUse, may_vary, nondeterminism, random_state, random_use};
 pub use parse::{MAX_NESTED, PlainCell, SyntaxError, bounded, plain_cell, with_stack, with_statements};
-pub use rename::{CannotRename, Renamed, RenamedCell, rename};
+pub use rename::{CannotRename, RenamedCell, rename};
 pub use scope::{Resolved, Scope, ScopeKind, Scopes};
 pub use small_set::SmallSet;
 pub use tokens::{Token, tokens};

@@ -38,15 +38,6 @@ impl Locals {
         locals.finish()
     }
 
-    /// The targets of a comprehension.
-    pub fn of_targets(generators: &[Comprehension]) -> Self {
-        let mut locals = Self::default();
-        for generator in generators {
-            locals.visit_expr(&generator.target);
-        }
-        locals
-    }
-
     fn finish(mut self) -> Self {
         self.bound.retain(|name| !self.globals.contains(name));
         self

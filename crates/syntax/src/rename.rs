@@ -12,20 +12,15 @@ use ruff_text_size::Ranged;
 
 use crate::Name;
 use crate::builtins::is_builtin;
+use crate::scope::ScopeKind;
 use crate::unknown::Unknown;
 
 mod occurrences;
 mod text;
 
-use occurrences::{Occurrences, Owner, Place, Role};
+use occurrences::{Occurrences, Place, Role};
 
-/// What a rename does to the cells of a notebook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Renamed {
-    /// The cells that have the name, in order, also those in which it stays.
-    pub cells: Vec<RenamedCell>,
-}
-
+/// What a rename does to a cell that has the name, also if it stays in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedCell {
     /// Where the cell stands in the notebook.
@@ -81,8 +76,8 @@ fn cells(indices: &[usize]) -> String {
     }
 }
 
-/// Renames `old` in these code cells, given with their indices in the notebook.
-pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Renamed, CannotRename> {
+/// Renames `old` in these code cells, given with their indices in the notebook. Returns the cells that have the name, in order.
+pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Vec<RenamedCell>, CannotRename> {
     for name in [old, new] {
         if !is_name(name) {
             return Err(CannotRename::NotAName { text: name.to_owned() });
@@ -99,7 +94,7 @@ pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Renamed, 
     let renamed = rename.places()?;
     let renamed =
         rename.cells.iter().zip(renamed).filter_map(|(cell, places)| cell.renamed(&places, old, new));
-    Ok(Renamed { cells: renamed.collect() })
+    Ok(renamed.collect())
 }
 
 /// Whether it is a name that code can bind. Python refuses an assignment to `__debug__`.
@@ -125,22 +120,21 @@ struct Read<'s> {
 impl Rename<'_> {
     /// For each cell the places to rename.
     fn places(&self) -> Result<Vec<Vec<&Place>>, CannotRename> {
-        let has_shared = self.all_places().any(|(_, place)| place.owner == Owner::Module);
+        let has_shared = self.all_places().any(|(_, place)| place.owner.is_none());
         if !has_shared {
             self.check_locals()?;
             return Ok(self.cells.iter().map(|cell| cell.found.places.iter().collect()).collect());
         }
-        let definer =
-            self.all_places().find(|(_, place)| place.owner == Owner::Module && place.role != Role::Use);
+        let definer = self.all_places().find(|(_, place)| place.owner.is_none() && place.role != Role::Use);
         match definer {
-            Some(_) => self.check_new_name()?,
+            Some(_) => self.check_new(|found| found.is_new_shared)?,
             None => self.check_undefined()?,
         }
         // Cells above the first definition use Python's own.
         let first =
             definer.filter(|_| is_builtin(self.old)).map(|(cell, place)| (cell.index, place.range.start));
         let is_renamed = |cell: &Read<'_>, place: &Place| {
-            place.owner == Owner::Module
+            place.owner.is_none()
                 && first.is_none_or(|(index, start)| {
                     cell.index > index || (cell.index == index && place.range.start >= start)
                 })
@@ -166,8 +160,8 @@ impl Rename<'_> {
         self.cells.iter().flat_map(|cell| cell.found.places.iter().map(move |place| (cell, place)))
     }
 
-    fn check_new_name(&self) -> Result<(), CannotRename> {
-        let uses = self.cells.iter().filter(|cell| cell.found.is_new_shared);
+    fn check_new(&self, is_used: impl Fn(&Occurrences) -> bool) -> Result<(), CannotRename> {
+        let uses = self.cells.iter().filter(|cell| is_used(&cell.found));
         let indices: Vec<_> = uses.map(|cell| cell.index).collect();
         if indices.is_empty() {
             return Ok(());
@@ -187,12 +181,11 @@ impl Rename<'_> {
 
     fn check_locals(&self) -> Result<(), CannotRename> {
         let name = self.old.to_owned();
-        let having: Vec<_> = self.cells.iter().filter(|cell| !cell.found.places.is_empty()).collect();
-        if having.is_empty() {
+        if self.all_places().next().is_none() {
             let unread = self.cells.iter().any(|cell| cell.found.unread.is_some());
             return if unread { Ok(()) } else { Err(CannotRename::NotFound { name }) };
         }
-        let attribute = self.all_places().find(|(_, place)| place.owner == Owner::Class);
+        let attribute = self.all_places().find(|(_, place)| place.owner == Some(ScopeKind::Class));
         if let Some((cell, place)) = attribute {
             let line = cell.line(place.range.start);
             return Err(CannotRename::Attribute { name, index: cell.index, line });
@@ -203,12 +196,7 @@ impl Rename<'_> {
         {
             return Err(CannotRename::PassedByName { name, index: cell.index, line: cell.line(start) });
         }
-        let uses = having.iter().filter(|cell| cell.found.has_new);
-        let indices: Vec<_> = uses.map(|cell| cell.index).collect();
-        if indices.is_empty() {
-            return Ok(());
-        }
-        Err(CannotRename::InUse { name: self.new.to_owned(), indices })
+        self.check_new(|found| found.has_new && !found.places.is_empty())
     }
 }
 

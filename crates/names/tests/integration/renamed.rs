@@ -22,8 +22,7 @@ proptest! {
             };
             (set(&effects.uses), set(&effects.reads), set(&effects.defines), set(&effects.changes), set(&effects.deletes))
         };
-        if let Ok(renamed) = rename(&[(0, &source)], "a", "z") {
-            let cells = renamed.cells;
+        if let Ok(cells) = rename(&[(0, &source)], "a", "z") {
             prop_assert_eq!(names(&source), names(&cells[0].source));
             let shared = Names::of_cell(&cells[0].source).effects;
             prop_assert!(!shared.reads.contains("a") && !shared.defines.contains("a"), "{}", cells[0].source);

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Comprehension, Expr, Identifier, Parameters, Stmt, Suite, TypeParams};
+use ruff_python_ast::{Comprehension, Expr, Identifier, Parameters, TypeParams};
+use ruff_python_parser::parse_expression;
 use ruff_text_size::TextRange;
 
 use super::text::{has_word, offset};
@@ -40,18 +41,11 @@ pub(super) struct Occurrences {
 pub(super) struct Place {
     /// In the source of the cell.
     pub(super) range: Range<usize>,
-    pub(super) owner: Owner,
+    /// The scope whose name it is; none for the name that cells share.
+    pub(super) owner: Option<ScopeKind>,
     /// Whether the new name means something local here.
     pub(super) is_captured: bool,
     pub(super) role: Role,
-}
-
-/// Whose name it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
-    Module,
-    Class,
-    Function,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,35 +113,30 @@ impl Finder<'_> {
     fn cell(&mut self, body: &str, magics: &[CellMagic]) {
         let start = self.source.len() - body.len();
         self.header(start, magics);
-        if magics.contains(&CellMagic::Timeit) {
-            self.nested_function(body, start);
-        } else {
-            self.nested(body, start, |finder, statements| finder.visit_body(statements));
-        }
+        self.nested(body, start, magics.contains(&CellMagic::Timeit));
     }
 
     /// Walks through a source that starts at `start` of the present one.
-    fn nested(&mut self, source: &str, start: usize, walk: impl FnOnce(&mut Self, &Suite)) {
+    fn nested(&mut self, source: &str, start: usize, is_function: bool) {
         if self.sources == MAX_NESTED {
             return self.cannot_read(source, Unknown::TooDeep);
         }
         self.sources += 1;
         let outer = (std::mem::replace(&mut self.source, source.to_owned()), self.start);
         self.start += start;
-        let walked = with_statements(source, |statements| walk(self, statements));
+        let walked = with_statements(source, |statements| {
+            if is_function {
+                let scope = Scope::function(Locals::of_body(statements));
+                self.within(scope, |finder| finder.visit_body(statements));
+            } else {
+                self.visit_body(statements);
+            }
+        });
         (self.source, self.start) = outer;
         self.sources -= 1;
         if let Err(why) = walked {
             self.cannot_read(source, why);
         }
-    }
-
-    /// The same for one that runs as a function.
-    fn nested_function(&mut self, source: &str, start: usize) {
-        self.nested(source, start, |finder, statements| {
-            let scope = Scope::function(Locals::of_body(statements));
-            finder.within(scope, |finder| finder.visit_body(statements));
-        });
     }
 
     fn cannot_read(&mut self, text: &str, why: Unknown) {
@@ -165,18 +154,13 @@ impl Finder<'_> {
 
     /// A name at a place of the present source.
     fn name(&mut self, name: &str, range: TextRange, role: Role) {
-        let owner = match self.scopes.owner(name) {
-            None => Owner::Module,
-            Some(ScopeKind::Class) => Owner::Class,
-            Some(_) => Owner::Function,
-        };
-        self.owned(name, range, owner, role);
+        self.owned(name, range, self.scopes.owner(name), role);
     }
 
-    fn owned(&mut self, name: &str, range: TextRange, owner: Owner, role: Role) {
+    fn owned(&mut self, name: &str, range: TextRange, owner: Option<ScopeKind>, role: Role) {
         if name == self.new {
             self.found.has_new = true;
-            self.found.is_new_shared |= owner == Owner::Module;
+            self.found.is_new_shared |= owner.is_none();
         }
         if name != self.old {
             return;
@@ -185,7 +169,7 @@ impl Finder<'_> {
         self.found.places.push(Place {
             range: self.start + range.start..self.start + range.end,
             owner,
-            is_captured: owner == Owner::Module && self.scopes.captures(name, self.new),
+            is_captured: owner.is_none() && self.scopes.captures(name, self.new),
             role,
         });
     }
@@ -222,7 +206,7 @@ impl Finder<'_> {
         self.visit_parameters(parameters);
         for parameter in parameters {
             let name = parameter.name();
-            self.owned(name, name.range, Owner::Function, Role::Parameter);
+            self.owned(name, name.range, Some(ScopeKind::Function), Role::Parameter);
         }
     }
 
@@ -238,14 +222,12 @@ impl Finder<'_> {
         });
     }
 
-    /// The first iterable is evaluated outside; the targets are local throughout.
+    /// The first iterable is evaluated outside.
     fn comprehension(&mut self, generators: &[Comprehension], elements: &[&Expr]) {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        let scope =
-            Scope { bound: Locals::of_targets(generators).bound, ..Scope::of(ScopeKind::Comprehension) };
-        self.within(scope, |finder| {
+        self.within(Scope::of(ScopeKind::Comprehension), |finder| {
             for (index, generator) in generators.iter().enumerate() {
                 if index > 0 {
                     finder.visit_expr(&generator.iter);
@@ -263,15 +245,8 @@ impl Finder<'_> {
     fn expression(&mut self, text: &str, start: usize) {
         let trimmed = text.trim();
         let cut = trimmed.find([':', '!', '=']).map_or(trimmed, |at| &trimmed[..at]);
-        for part in [trimmed, cut] {
-            let begin = start + offset(text, part);
-            let mut is_read = false;
-            let _ = with_statements(part, |statements| {
-                is_read = matches!(&**statements, [Stmt::Expr(_)]);
-            });
-            if is_read {
-                return self.nested(part, begin, |finder, statements| finder.visit_body(statements));
-            }
+        if let Some(part) = [trimmed, cut].into_iter().find(|part| parse_expression(part).is_ok()) {
+            self.nested(part, start + offset(text, part), false);
         }
     }
 }

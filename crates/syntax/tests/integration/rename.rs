@@ -5,7 +5,7 @@ use syntax::{CannotRename, RenamedCell, rename};
 
 fn renamed(cells: &[&str], old: &str, new: &str) -> Result<Vec<RenamedCell>, CannotRename> {
     let cells: Vec<_> = cells.iter().copied().enumerate().collect();
-    rename(&cells, old, new).map(|renamed| renamed.cells)
+    rename(&cells, old, new)
 }
 
 /// Cells with `OLD` for each `old` that is renamed to `new`.
@@ -171,7 +171,6 @@ fn magics_and_commands_have_names() {
         "OLD?",
         "?OLD.old",
         "OLD.x??",
-        "%pinfo OLD",
         "%%time\nOLD",
         "%%capture OLD\nOLD",
         "\n%%capture --no-stderr OLD\n%%time\nx = OLD",

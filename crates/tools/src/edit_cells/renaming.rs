@@ -6,7 +6,7 @@ use calls::arguments::given::refused;
 use notebook::Notebook;
 use place::Error;
 use runs::OpenNotebook;
-use syntax::{Renamed, RenamedCell, rename};
+use syntax::{RenamedCell, rename};
 
 use super::edits::invalid;
 
@@ -24,7 +24,7 @@ pub(super) fn rename_in(
         })
         .collect();
     let cells: Vec<(usize, &str)> = code.iter().map(|(index, source)| (*index, source.as_str())).collect();
-    let Renamed { cells } = rename(&cells, old.trim(), new.trim())
+    let cells = rename(&cells, old.trim(), new.trim())
         .map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")).with_source(error))?;
     if let Some((cell, why)) = cells.iter().find_map(|cell| Some((cell, cell.unread.as_ref()?))) {
         return Err(invalid(format!("Cell {} has {old} and cannot be read ({why}).", cell.index)));

@@ -1,23 +1,17 @@
 //! Names in what only `IPython` understands: magics and commands.
 
-use ruff_python_ast::{IpyEscapeKind, Stmt};
+use ruff_python_ast::IpyEscapeKind;
 use ruff_text_size::{TextRange, TextSize};
 
-use super::{Finder, Role, has_word, offset};
+use super::{Finder, Role, offset};
 use crate::magics::{self, CellMagic, LineMagic};
 use crate::rename::text::words;
 use crate::unknown::Unknown;
-
-/// Line magics that take an expression.
-const EXPRESSION: &str = "pdef pdoc pfile pinfo pinfo2 psource";
 
 impl Finder<'_> {
     /// The lines of the magics above the body.
     pub(super) fn header(&mut self, end: usize, magics: &[CellMagic]) {
         let header = self.source[..end].to_owned();
-        if !has_word(&header, self.old) && !has_word(&header, self.new) {
-            return;
-        }
         for magic in magics {
             if let CellMagic::Capture(name) = magic
                 && let Some(start) = words(&header, name).last()
@@ -25,31 +19,31 @@ impl Finder<'_> {
                 self.name(name, range(start, name), Role::Binding);
             }
         }
-        let is_known = self.found.known_starts().collect::<Vec<_>>();
-        if words(&header, self.old).any(|start| !is_known.contains(&start)) {
-            let by = header.split_whitespace().next().unwrap_or_default().to_owned();
-            self.found.unread.get_or_insert(Unknown::CellMagic { magic: by });
-        }
+        let magic = header.split_whitespace().next().unwrap_or_default().to_owned();
+        self.check_read(&header, &Unknown::CellMagic { magic });
     }
 
     /// A cell whose body is not Python as far as we know.
     pub(super) fn foreign_cell(&mut self) {
         let source = self.source.clone();
         let line = source.trim_start().lines().next().unwrap_or_default();
-        let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let (magic, rest) = (first.trim_start_matches('%'), rest.to_owned());
-        let unknown = Unknown::CellMagic { magic: first.to_owned() };
-        let begin = offset(&source, line) + line.len() - rest.len();
-        self.expand(&rest, begin);
-        let known = self.found.known_starts().collect::<Vec<_>>();
+        let (magic, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let unknown = Unknown::CellMagic { magic: magic.to_owned() };
         let body = offset(&source, line) + line.len();
-        let is_text = magics::is_text(magic);
-        let end = if is_text { body } else { source.len() };
-        if words(&source[..end], self.old).any(|start| !known.contains(&start)) {
-            self.found.unread.get_or_insert_with(|| unknown.clone());
-        }
-        if !is_text {
+        self.expand(rest, body - rest.len());
+        if magics::is_text(magic.trim_start_matches('%')) {
+            self.check_read(&source[..body], &unknown);
+        } else {
+            self.check_read(&source, &unknown);
             self.found.may_bind.get_or_insert(unknown);
+        }
+    }
+
+    /// Notes that the text at the start of the cell has the old name as a word that the search has not read.
+    fn check_read(&mut self, text: &str, why: &Unknown) {
+        let read: Vec<_> = self.found.known_starts().collect();
+        if words(text, self.old).any(|start| !read.contains(&start)) {
+            self.found.unread.get_or_insert_with(|| why.clone());
         }
     }
 
@@ -72,33 +66,23 @@ impl Finder<'_> {
     }
 
     fn line_magic(&mut self, text: &str, start: usize) {
-        let (name, rest) = text.trim_start().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         match magics::line(text) {
             LineMagic::Python(source) => {
                 let source = source.trim_start();
-                let begin = start + offset(text, source);
-                self.nested(source, begin, |finder, statements| finder.visit_all(statements));
+                self.nested(source, start + offset(text, source), false);
             }
             LineMagic::Function(source) => {
                 // `-f function`, as line profilers take it.
-                for option in rest[..rest.len() - source.len()].split_whitespace() {
+                for option in text[..text.len() - source.len()].split_whitespace().skip(1) {
                     if !option.starts_with('-') {
                         self.expression(option, start + offset(text, option));
                     }
                 }
-                self.nested_function(source, start + offset(text, source));
+                self.nested(source, start + offset(text, source), true);
             }
             LineMagic::Unknown(why) => self.cannot_read(text, why),
-            LineMagic::Text if EXPRESSION.split(' ').any(|magic| magic == name) => {
-                self.expression(rest, start + offset(text, rest));
-            }
             LineMagic::Text => self.expand(text, start),
         }
-    }
-
-    fn visit_all(&mut self, statements: &[Stmt]) {
-        use ruff_python_ast::visitor::Visitor;
-        self.visit_body(statements);
     }
 
     /// What `IPython` replaces in a text.
