@@ -2,12 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, IpyEscapeKind, Mod, Pattern, Stmt, Suite};
+use ruff_python_ast::{AnyNodeRef, IpyEscapeKind, Mod, Suite};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
-use ruff_text_size::TextRange;
 
 use crate::magics;
+use crate::tree::look_through;
 use crate::unknown::Unknown;
 
 /// A longer source is data rather than code, in bytes.
@@ -135,27 +134,17 @@ pub fn plain_cell(source: &str) -> Result<PlainCell, SyntaxError> {
 
 /// The text with calls in place of commands, in as many lines.
 fn with_calls(text: &str, body: &Suite) -> String {
-    #[derive(Default)]
-    struct Commands(Vec<(TextRange, String)>);
-    impl<'a> Visitor<'a> for Commands {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            match statement {
-                Stmt::IpyEscapeCommand(it) => self.0.push((it.range, call_of(it.kind, &it.value))),
-                _ => visitor::walk_stmt(self, statement),
-            }
+    let mut commands = Vec::new();
+    look_through(body, &mut |node, _| {
+        match node {
+            AnyNodeRef::StmtIpyEscapeCommand(it) => commands.push((it.range, call_of(it.kind, &it.value))),
+            AnyNodeRef::ExprIpyEscapeCommand(it) => commands.push((it.range, call_of(it.kind, &it.value))),
+            _ => {}
         }
-
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            match expression {
-                Expr::IpyEscapeCommand(it) => self.0.push((it.range, call_of(it.kind, &it.value))),
-                _ => visitor::walk_expr(self, expression),
-            }
-        }
-    }
-    let mut commands = Commands::default();
-    commands.visit_body(body);
+        true
+    });
     let (mut python, mut end) = (String::new(), 0);
-    for (range, call) in commands.0 {
+    for (range, call) in commands {
         let command = &text[range];
         python.extend([
             &text[end..range.start().to_usize()],
@@ -183,42 +172,12 @@ fn call_of(kind: IpyEscapeKind, value: &str) -> String {
     }
 }
 
+/// Whether a tree is deeper than [`MAX_DEPTH`]; the search does not go deeper itself.
 fn is_too_deep(body: &Suite) -> bool {
-    let mut depth = Depth::default();
-    depth.visit_body(body);
-    depth.is_exceeded
-}
-
-/// Finds out whether a tree is deeper than [`MAX_DEPTH`], without going deeper itself.
-#[derive(Default)]
-struct Depth {
-    depth: usize,
-    is_exceeded: bool,
-}
-
-impl Depth {
-    fn below(&mut self, visit: impl FnOnce(&mut Self)) {
-        if self.depth == MAX_DEPTH {
-            self.is_exceeded = true;
-        }
-        if !self.is_exceeded {
-            self.depth += 1;
-            visit(self);
-            self.depth -= 1;
-        }
-    }
-}
-
-impl<'a> Visitor<'a> for Depth {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        self.below(|depth| visitor::walk_stmt(depth, statement));
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        self.below(|depth| visitor::walk_expr(depth, expression));
-    }
-
-    fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        self.below(|depth| visitor::walk_pattern(depth, pattern));
-    }
+    let mut is_exceeded = false;
+    look_through(body, &mut |_, depth| {
+        is_exceeded |= depth > MAX_DEPTH;
+        !is_exceeded
+    });
+    is_exceeded
 }

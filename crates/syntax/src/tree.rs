@@ -1,9 +1,9 @@
 //! What parts of the syntax tree say by themselves, without a walk.
 
-use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use ruff_python_ast::{
-    Alias, Comprehension, Expr, Identifier, Pattern, PatternMatchAs, PatternMatchMapping, PatternMatchStar,
-    StmtWith,
+    Alias, AnyNodeRef, Comprehension, Expr, Identifier, Pattern, PatternMatchAs, PatternMatchMapping,
+    PatternMatchStar, Stmt, StmtWith,
 };
 
 use crate::NameSet;
@@ -75,17 +75,38 @@ pub fn path_of(function: &Expr) -> Vec<&str> {
 
 /// All names in expressions.
 pub fn names_in<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> NameSet {
-    #[derive(Default)]
-    struct NamesIn(NameSet);
-    impl<'a> Visitor<'a> for NamesIn {
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            if let Expr::Name(name) = expression {
-                self.0.insert(name.id.to_string());
-            }
-            visitor::walk_expr(self, expression);
-        }
+    let mut names = NameSet::default();
+    let mut look = |node: AnyNodeRef<'_>, _| {
+        names.extend(node.as_expr_name().map(|name| name.id.to_string()));
+        true
+    };
+    let mut nodes = Nodes { depth: 0, look: &mut look };
+    expressions.into_iter().for_each(|expression| nodes.visit_expr(expression));
+    names
+}
+
+/// Goes through statements in the order of the source. `look` gets each node with its depth in the tree, and tells whether to look at
+/// what is in it.
+pub(crate) fn look_through(body: &[Stmt], look: &mut dyn FnMut(AnyNodeRef<'_>, usize) -> bool) {
+    Nodes { depth: 0, look }.visit_body(body);
+}
+
+struct Nodes<'f> {
+    depth: usize,
+    look: &'f mut dyn FnMut(AnyNodeRef<'_>, usize) -> bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Nodes<'_> {
+    fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+        self.depth += level_of(node);
+        if (self.look)(node, self.depth) { TraversalSignal::Traverse } else { TraversalSignal::Skip }
     }
-    let mut names = NamesIn::default();
-    expressions.into_iter().for_each(|expression| names.visit_expr(expression));
-    names.0
+
+    fn leave_node(&mut self, node: AnyNodeRef<'a>) {
+        self.depth -= level_of(node);
+    }
+}
+
+fn level_of(node: AnyNodeRef<'_>) -> usize {
+    usize::from(node.is_statement() || node.is_expression() || node.is_pattern())
 }
