@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::log::AdoptedRun;
-use kernel::{Client, KernelError, MessageId, Ready, TimedEvents, drive};
+use kernel::log::RunRecord;
+use kernel::{Client, KernelError, Ready, TimedEvents, drive};
 use notebook::Json;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -65,16 +65,9 @@ pub(crate) struct Connect {
 pub struct Connection {
     pub client: Client,
     pub keeper: KeeperHandle,
-    /// The runs of earlier clients, which are ours now, the oldest first.
-    pub orphans: Vec<OrphanedExecution>,
-}
-
-/// A run of an earlier client.
-#[derive(Debug)]
-pub struct OrphanedExecution {
-    pub run: AdoptedRun,
-    /// What happened to it so far and what happens from now on; `None` if its request was never sent.
-    pub execution: Option<(MessageId, TimedEvents)>,
+    /// The runs of earlier clients, which are ours now, the oldest first, each with what happened to it so far and what happens from
+    /// now on; `None` if its request was never sent.
+    pub orphans: Vec<(RunRecord, Option<TimedEvents>)>,
 }
 
 /// Speaks to the keeper over a [`Client`]'s connection.

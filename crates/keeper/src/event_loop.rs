@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use kernel::log::{Channel, ClientId, LogEvent, LogRecord, Runs};
+use kernel::log::{Channel, ClientId, LogEvent, LogRecord, RunsInLog};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep_until, timeout};
@@ -84,7 +84,7 @@ pub(crate) struct Keeper {
     log: Log,
     /// Why the log could not be written, until it can be again.
     log_failure: Option<i32>,
-    runs: Runs,
+    runs: RunsInLog,
     turns: Turns,
     lifetime: Lifetime,
     /// `None` where only the log of a dead keeper is served.
@@ -119,7 +119,7 @@ impl Keeper {
 
     /// Serves what a dead keeper left.
     pub(crate) fn of_leftovers(folder: KeeperFolder, lock: FolderLock) -> io::Result<Self> {
-        let (mut runs, mut how) = (Runs::default(), None);
+        let (mut runs, mut how) = (RunsInLog::default(), None);
         let mut log = Log::reopen(&folder.path, |offset, time, record| {
             runs.read(time, offset, &record);
             match record {
@@ -128,12 +128,13 @@ impl Keeper {
                 _ => {}
             }
         })?;
-        if how.is_none() {
-            let died = LogEvent::Died { how: KEEPER_DIED.to_owned() };
-            log.append(&LogRecord::Event(died), SystemTime::now())?;
-        }
+        let is_said = how.is_some();
         let how = how.unwrap_or_else(|| KEEPER_DIED.to_owned());
-        runs.kernel_ended();
+        let died = LogRecord::Event(LogEvent::Died { how: how.clone() });
+        if !is_said {
+            log.append(&died, SystemTime::now())?;
+        }
+        runs.read(SystemTime::now(), log.end(), &died);
         let mut keeper = Self::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
         (keeper.runs, keeper.status.phase) = (runs, KernelPhase::Dead { how });
         Ok(keeper)
@@ -149,7 +150,7 @@ impl Keeper {
             _lock: lock,
             log,
             log_failure: None,
-            runs: Runs::default(),
+            runs: RunsInLog::default(),
             turns: Turns::default(),
             lifetime: Lifetime::new(limits, Instant::now()),
             launcher: None,

@@ -20,7 +20,7 @@
 //! | the keeper's process | `process` from its first line on, `event_loop`, `clients`, `turns`, `lifetime`, `log/files` |
 //! | what starts its kernel, implemented elsewhere | `launcher` |
 //! | a server that starts a keeper | `start`, `start_lock`, `capacity`, `waiting_runs` |
-//! | a server that finds and joins one | `folder`, `kernel_file`, `attach`, `connection`, `log/logged_runs` |
+//! | a server that finds and joins one | `folder`, `kernel_file`, `attach`, `connection`, `log/entries` |
 //! | both | `protocol`, `private`, `state_folder` |
 //! | what a person sees | `list`, `log/entries` |
 #![cfg(unix)]
@@ -50,7 +50,7 @@ mod waiting_runs;
 
 pub use attach::{Attachment, attach};
 pub use capacity::ensure_capacity;
-pub use connection::{Connection, KeeperHandle, OrphanedExecution, tell};
+pub use connection::{Connection, KeeperHandle, tell};
 pub use descriptors::close_inherited_descriptors;
 pub use event_loop::KEEPER_DIED;
 pub use folder::{FolderLock, KeeperFolder, keepers, listen, remove_abandoned};
@@ -58,7 +58,7 @@ pub use kernel_file::{ChosenKernel, KernelFile};
 pub use launcher::{KernelProcess, LaunchError, Launched, Launcher};
 pub use lifetime::Lifetimes;
 pub use list::{KeeperState, KeptKernel, StopError, kept_kernels};
-pub use log::{LogEntry, LogEntryKind, LogFollower, LoggedRun, Shown, logged_run, logged_runs};
+pub use log::{LogEntry, LogEntryKind, LogFollower, logged_run, logged_runs};
 pub use private::{is_own_process, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
-use kernel::log::Channel;
+use kernel::log::{Channel, LoggedRun};
 use kernel::{KernelError, input_reply, write_parts};
 use notebook::Json;
+use place::RunDetails;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
 use crate::connection::{self, tell};
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
-use crate::log::{LogEntry, Shown, logged_runs, read_entries};
+use crate::log::{LogEntry, logged_runs, read_entries};
 use crate::protocol::{ClientFrame, KernelPhase, Welcome};
 use crate::resident::resident_bytes;
 use crate::state_folder::StateFolder;
@@ -135,7 +136,9 @@ impl KeptKernel {
 
     /// The folder that holds every notebook whose cells it has run.
     pub fn folder_of_runs(&self) -> PathBuf {
-        let notebooks = logged_runs(&self.folder.path).into_iter().filter_map(|run| run.data.notebook);
+        let notebooks = logged_runs(&self.folder.path)
+            .into_iter()
+            .filter_map(|run| RunDetails::announced(&run.record.announcement).notebook);
         let folders: Vec<_> =
             notebooks.filter_map(|notebook| Path::new(&*notebook).parent().map(Path::to_path_buf)).collect();
         let is_above = |folder: &&Path| folders.iter().all(|its| its.starts_with(folder));
@@ -205,20 +208,20 @@ impl KeptKernel {
     }
 }
 
-impl Shown {
-    /// The frame that interrupts the run, or withdraws it if it waits for its turn. The run's server learns of it from the kernel, and need not live.
-    pub fn interrupt(&self) -> Result<ClientFrame, StopError> {
+impl ClientFrame {
+    /// The frame that interrupts a run, or withdraws it if it waits for its turn. The run's server learns of it from the kernel, and need not live.
+    pub fn interrupt(run: &LoggedRun) -> Result<Self, StopError> {
         let own = || StopError("only the run's own server can cancel it".to_owned());
-        Ok(ClientFrame::Interrupt { message: Some(self.message.clone().ok_or_else(own)?) })
+        Ok(Self::Interrupt { message: Some(run.request().cloned().ok_or_else(own)?) })
     }
 
-    /// The line for which the run waits, as its kernel takes it.
-    pub fn answer(&self, line: String) -> Result<ClientFrame, StopError> {
+    /// The line for which a run waits, as its kernel takes it.
+    pub fn answer(run: &LoggedRun, line: String) -> Result<Self, StopError> {
         let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
-        let header = self.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
+        let header = run.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
         let header = Json::parse(header).map_err(|error| failed(&error))?;
         let session = uuid::Uuid::new_v4().simple().to_string();
         let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
-        Ok(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() })
+        Ok(Self::Send { channel: Channel::Stdin, parts: parts.into() })
     }
 }

@@ -3,10 +3,8 @@
 mod entries;
 mod files;
 mod followed;
-mod logged_runs;
 
 pub(crate) use entries::read_entries;
-pub use entries::{LogEntry, LogEntryKind, logged_run};
+pub use entries::{LogEntry, LogEntryKind, logged_run, logged_runs};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
 pub use followed::LogFollower;
-pub use logged_runs::{LoggedRun, Shown, logged_runs};

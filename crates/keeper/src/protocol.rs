@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use kernel::MessageId;
 use kernel::log::{
-    AdoptedRun, Announcement, Channel, FormatError, put_json, put_message, read_json, read_message,
+    Announcement, Channel, FormatError, RunRecord, put_json, put_message, read_json, read_message,
 };
 use notebook::RunId;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub enum KernelPhase {
 pub struct AdoptedRuns {
     /// The kernel at this moment.
     pub kernel: KernelStatus,
-    pub runs: Vec<AdoptedRun>,
+    pub runs: Vec<RunRecord>,
     /// Where in the log the first of them begins; the end of the log if there is none.
     pub from: u64,
     /// The end of the log.
@@ -299,7 +299,7 @@ mod tests {
             attached: vec![1, 2],
             orphans: 3,
         };
-        let runs = vec![AdoptedRun {
+        let runs = vec![RunRecord {
             announcement: announcement(),
             announced_at: time,
             is_stored: true,

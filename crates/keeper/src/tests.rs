@@ -4,15 +4,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use kernel::log::{Announcement, Channel, LogEvent, LogRecord};
-use kernel::{Event, Outcome, Status};
+use kernel::log::{Announcement, Channel, LogEvent, LogRecord, RunRecord};
+use kernel::{Event, Outcome, Status, TimedEvents};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 
 use crate::attach::{Attachment, attach};
 use crate::capacity::ensure_capacity;
-use crate::connection::OrphanedExecution;
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
 use crate::kernel_file::tests::record;
@@ -96,8 +95,8 @@ fn finished(message: &str) -> [LogRecord; 3] {
     ]
 }
 
-async fn outcome(orphan: &mut OrphanedExecution) -> Outcome {
-    let (_, events) = orphan.execution.as_mut().unwrap();
+async fn outcome((_, events): &mut (RunRecord, Option<TimedEvents>)) -> Outcome {
+    let events = events.as_mut().unwrap();
     loop {
         if let (_, Event::Finished(outcome)) = events.recv().await.unwrap() {
             return outcome;
@@ -117,7 +116,7 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     let Attachment { mut connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
     let runs: Vec<_> =
-        connection.orphans.iter().map(|it| (&*it.run.announcement.run, it.run.is_acknowledged)).collect();
+        connection.orphans.iter().map(|(run, _)| (&*run.announcement.run, run.is_acknowledged)).collect();
     assert_eq!(runs, [("r0", true), ("r1", false), ("r2", false)]);
     let done = Outcome::Done { execution_count: None, next_input: None };
     assert_eq!(outcome(&mut connection.orphans[1]).await, done);
@@ -143,7 +142,7 @@ async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_no
     let Attachment { connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
     let runs: Vec<_> =
-        connection.orphans.iter().map(|it| (&*it.run.announcement.run, it.execution.is_none())).collect();
+        connection.orphans.iter().map(|(run, events)| (&*run.announcement.run, events.is_none())).collect();
     assert_eq!(runs, [("r1", true), ("r2", true)]);
     for run in ["r1", "r2"] {
         connection.keeper.send(ClientFrame::Acknowledge { run: run.into() });

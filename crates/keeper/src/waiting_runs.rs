@@ -87,7 +87,7 @@ pub fn waiting_folders(state: &StateFolder) -> Vec<KeeperFolder> {
 
 #[cfg(test)]
 mod tests {
-    use place::RunState;
+    use kernel::log::RunStage;
     use serde_json::json;
 
     use super::*;
@@ -109,9 +109,10 @@ mod tests {
         let [folder] = &waiting_folders(&state)[..] else { panic!() };
         assert!(folder.is_kept(), "its server lives");
         let found: Vec<_> =
-            logged_runs(&folder.path).into_iter().filter(|run| !run.is_acknowledged).collect();
+            logged_runs(&folder.path).into_iter().filter(|run| !run.record.is_acknowledged).collect();
         let [run] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((&*run.run, run.data.cell.as_deref(), &run.state), ("r2", Some("c"), &RunState::Queued));
+        let cell = run.record.announcement.data["cell"].as_str();
+        assert_eq!((run.id().as_str(), cell, &run.stage), ("r2", Some("c"), &RunStage::Queued));
         drop(runs);
         assert!(!folder.is_kept(), "its server has ended");
         assert_eq!(waiting_folders(&state).len(), 1);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use kernel::TimedEvents;
+use kernel::log::RunRecord;
 
 use crate::RunDetails;
-use crate::executor::{Execution, Executor};
+use crate::executor::{ClientExecutor, Execution, Executor};
 
 /// A run of an earlier server.
 pub struct Orphan {
@@ -21,6 +22,20 @@ pub struct Orphan {
     pub execution: Option<(Arc<dyn Execution>, TimedEvents)>,
     /// The connection over which its outcome is acknowledged.
     pub executor: Arc<dyn Executor>,
+}
+
+impl Orphan {
+    /// The run with this record, whose paths `details` has as those of the place. Its execution, if it has one, has these events.
+    pub fn new(
+        record: RunRecord,
+        details: RunDetails,
+        events: Option<TimedEvents>,
+        executor: Arc<ClientExecutor>,
+    ) -> Self {
+        let RunRecord { announcement, announced_at: requested_at, is_stored, is_acknowledged } = record;
+        let execution = announcement.message.zip(events).map(|(id, events)| (executor.execution(id), events));
+        Self { details, requested_at, is_stored, is_acknowledged, execution, executor }
+    }
 }
 
 impl fmt::Debug for Orphan {

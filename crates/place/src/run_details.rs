@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use kernel::log::Announcement;
 use notebook::CellId;
 use serde::{Deserialize, Serialize};
 
@@ -24,4 +25,18 @@ pub struct RunDetails {
     pub shown_before: Option<String>,
     /// The agent that requested it; empty if that is not known.
     pub agent: String,
+}
+
+impl RunDetails {
+    /// The run with this announcement, whose paths are as its writer has put them.
+    pub fn announced(announcement: &Announcement) -> Self {
+        let details = Self::deserialize(&announcement.data).unwrap_or_default();
+        Self { run: announcement.run.clone(), ..details }
+    }
+
+    /// Announces it, as long as its request is not sent.
+    pub fn announcement(&self) -> Announcement {
+        let data = serde_json::to_value(self).unwrap_or_default();
+        Announcement { run: self.run.clone(), message: None, data }
+    }
 }

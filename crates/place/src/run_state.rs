@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use kernel::{Death, LossCause, is_interrupt};
+use connection::NextStep;
+use kernel::log::RunStage;
+use kernel::{Death, LossCause, Outcome, is_interrupt};
 use notebook::one_line;
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// How far a run is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -90,10 +92,40 @@ impl fmt::Display for SkipReason {
     }
 }
 
+impl From<RunStage> for RunState {
+    fn from(stage: RunStage) -> Self {
+        match stage {
+            RunStage::Queued => Self::Queued,
+            RunStage::Running => Self::Running,
+            RunStage::WaitingForInput { prompt, is_password } => {
+                Self::WaitingForInput { prompt, is_password }
+            }
+            RunStage::Withdrawn => Self::Skipped { reason: SkipReason::Withdrawn },
+            RunStage::Over(outcome) => Self::of_outcome(outcome),
+        }
+    }
+}
+
 impl RunState {
     /// The state of a run whose code has raised this exception.
     pub fn of_error(name: String, value: String) -> Self {
         if is_interrupt(&name) { Self::Interrupted } else { Self::Error { name, value } }
+    }
+
+    /// The state of a run whose execution has ended so.
+    pub fn of_outcome(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done { .. } => Self::Done,
+            Outcome::Error { name, value, .. } => Self::of_error(name, value),
+            Outcome::Interrupted { is_started: true } => Self::Interrupted,
+            Outcome::Interrupted { is_started: false } => Self::Skipped { reason: SkipReason::NoReply },
+            Outcome::Aborted => Self::Skipped { reason: SkipReason::Aborted },
+            Outcome::KernelDied { how } => Self::KernelDied { how },
+            Outcome::Lost { is_started, cause } => Self::Lost { is_started, cause },
+            Outcome::Refused { cause } => {
+                Self::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
+            }
+        }
     }
 
     /// Whether it has ended. Only late output of threads may follow.

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use kernel::log::Announcement;
+use kernel::log::RunRecord;
 use sha2::{Digest as _, Sha256};
 
 use crate::past::{Header, Past};
@@ -81,7 +81,7 @@ impl RunLogs {
     }
 
     /// The runs in the logs of a kernel, but one, that it has been sent and has not ended.
-    pub fn running(&self, server: &str, kernel: &str, own: &RunLog) -> Vec<Announcement> {
+    pub fn running(&self, server: &str, kernel: &str, own: &RunLog) -> Vec<RunRecord> {
         let logs =
             self.current(server).into_iter().filter(|log| log.kernel == kernel && !own.is_at(&log.path));
         let read = logs.filter_map(|log| Past::read(&fs::read(log.path).ok()?));
@@ -89,7 +89,7 @@ impl RunLogs {
     }
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
-    pub fn leftovers(&self, server: &str) -> Vec<Announcement> {
+    pub fn leftovers(&self, server: &str) -> Vec<RunRecord> {
         let logs = self.current(server).into_iter();
         logs.flat_map(|log| leftover_runs(&log.path).unwrap_or_default()).collect()
     }
@@ -130,11 +130,11 @@ fn remove_unclaimed(path: &Path) {
 }
 
 /// The open runs of a log, unless its owner lives. Nobody claims it by this.
-fn leftover_runs(path: &Path) -> Option<Vec<Announcement>> {
+fn leftover_runs(path: &Path) -> Option<Vec<RunRecord>> {
     let text = fs::read(path).ok()?;
     // Only for a moment, and last: nobody else can claim it during that time.
     File::open(path).ok()?.try_lock().ok()?;
-    Some(Past::read(&text)?.open.into_iter().map(|(announcement, _)| announcement).collect())
+    Some(Past::read(&text)?.open)
 }
 
 fn read_header(path: &Path) -> Option<Header> {

@@ -1,9 +1,7 @@
 //! What a log of runs says. No I/O.
 
-use std::time::SystemTime;
-
 use kernel::MessageId;
-use kernel::log::{Announcement, LogRecord, RecordReader, Runs};
+use kernel::log::{LogRecord, RecordReader, RunRecord, RunsInLog};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -45,10 +43,10 @@ impl Header {
 pub struct Past {
     pub header: Header,
     pub records: Vec<LogRecord>,
-    /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
-    pub open: Vec<(Announcement, SystemTime)>,
-    /// Those that the kernel has been sent and has not ended.
-    pub running: Vec<Announcement>,
+    /// The runs whose outcome is not known to be stored, in the order of their requests.
+    pub open: Vec<RunRecord>,
+    /// The runs among them that the kernel has been sent and has not ended.
+    pub running: Vec<RunRecord>,
     /// Where the last whole record ends. What follows was being written when the server ended.
     pub length: u64,
 }
@@ -59,23 +57,22 @@ impl Past {
         let header = Header::read(text)?;
         let begin = header_length(text);
         let (mut reader, mut records, mut runs) =
-            (RecordReader::at(begin as u64), Vec::new(), Runs::default());
+            (RecordReader::at(begin as u64), Vec::new(), RunsInLog::default());
         reader.push(&text[begin..]);
         while let Ok(Some((time, record))) = reader.next_record() {
             runs.read(time, 0, &record);
             records.push(record);
         }
-        let open =
-            runs.unacknowledged().map(|(run, _)| (run.announcement.clone(), run.announced_at)).collect();
-        let running = runs.unacknowledged().filter(|(_, is_running)| *is_running);
-        let running = running.map(|(run, _)| run.announcement.clone()).collect();
+        let open = runs.unacknowledged().map(|run| run.record.clone()).collect();
+        let running = runs.unacknowledged().filter(|run| run.is_running());
+        let running = running.map(|run| run.record.clone()).collect();
         Some(Self { header, records, open, running, length: reader.offset() })
     }
 
     /// The requests of the open runs that have one.
     pub fn requests(&self) -> Vec<MessageId> {
-        let messages = self.open.iter().filter_map(|(announcement, _)| announcement.message.as_deref());
-        messages.map(MessageId::new).collect()
+        let messages = self.open.iter().filter_map(|run| run.announcement.message.clone());
+        messages.collect()
     }
 }
 
@@ -85,9 +82,10 @@ fn header_length(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use bytes::BytesMut;
+    use kernel::log::Announcement;
     use serde_json::Value;
 
     use super::*;
@@ -118,10 +116,7 @@ mod tests {
     }
 
     fn open(past: &Past) -> Vec<(&str, Option<&str>)> {
-        past.open
-            .iter()
-            .map(|(announcement, _)| (&*announcement.run, announcement.message.as_deref()))
-            .collect()
+        past.open.iter().map(|run| (&*run.announcement.run, run.announcement.message.as_deref())).collect()
     }
 
     #[test]
@@ -147,7 +142,7 @@ mod tests {
         }
         let past = Past::read(&log(&records[..3])).unwrap();
         assert_eq!(past.requests(), [MessageId::new("m1")]);
-        assert_eq!(past.open[0].1, time(0), "the time of the announcement");
+        assert_eq!(past.open[0].announced_at, time(0), "the time of the announcement");
     }
 
     #[test]

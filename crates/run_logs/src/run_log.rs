@@ -55,7 +55,7 @@ impl RunLog {
         // The previous owner has acknowledged all runs before it removed a file that was opened above.
         let past = Past::read(&text).filter(|past| !past.open.is_empty())?;
         file.set_len(past.length).ok()?;
-        let open = past.open.iter().map(|(announcement, _)| announcement.clone()).collect();
+        let open = past.open.iter().map(|run| run.announcement.clone()).collect();
         let state = State { file: Some(file), open, length: past.length, ..State::default() };
         let log = Self { path: path.to_owned(), header: past.header.clone(), state: Mutex::new(state) };
         Some((log, past))

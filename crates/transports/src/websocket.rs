@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::connector::{self, Connector};
+use kernel::log::Followed;
 use kernel::messages::Channel;
 use kernel::{Client, KernelError, TimedEvents};
 
@@ -31,7 +32,6 @@ pub use dial::{Dial, DialError, Dialed, Socket};
 #[doc(hidden)]
 pub use frame::frame_messages;
 pub use reconnection::Outage;
-use resumed::{Clock, follow};
 pub use resumed::{RecordLog, SessionLog, read_logged};
 
 /// How long it may take until it is known which executions of an earlier connection have ended.
@@ -56,12 +56,13 @@ pub async fn connect_websocket(
 ) -> Result<(Client, Vec<TimedEvents>), KernelError> {
     // A session of its own: Jupyter Server closes an open socket of the same session (`_register_session`).
     let session = log.as_ref().map_or_else(|| Uuid::new_v4().to_string(), |log| log.session.clone());
-    let clock = Clock::default();
-    let followed = log.as_ref().map(|log| &*log.followed).unwrap_or_default();
-    let (sinks, events, mut unfinished) = follow(followed, &clock);
-    let is_resumed = !followed.is_empty();
-    let (past, log) = log.map(|log| (log.past, log.log)).unzip();
-    let resume = past.filter(|_| is_resumed).map(|past| (past, sinks, clock));
+    let (mut followed, mut events, mut resume) = (Followed::default(), Vec::new(), None);
+    let mut unfinished = followed.unfinished();
+    let log = log.map(|SessionLog { past, followed: requests, log, .. }| {
+        events.extend(requests.into_iter().map(|request| followed.follow(request)));
+        resume = (!events.is_empty()).then_some((past, followed));
+        log
+    });
     let channels = Channels::new(Dialer::new(dial, session), outage, log, resume);
     let connector = WebSocketConnector { channels: Some(channels), is_fresh };
     let client = connector::connect(connector, ready_timeout, std::future::pending()).await?;

@@ -1,9 +1,8 @@
 //! The runs on one kernel that a later server is to find again, and those that earlier servers have left.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use ::kernel::log::{Announcement, LogRecord};
+use ::kernel::log::{Announcement, LogRecord, RunRecord};
 use ::kernel::{Client, LossCause, Outcome, TimedEvents};
 use parking_lot::Mutex;
 use place::{ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, RunDetails, RunId, RunLogger};
@@ -122,7 +121,7 @@ impl KernelRuns {
     /// The runs that our other servers have sent to the kernel and that have not ended. Reads files.
     pub(super) fn of_others(&self) -> Vec<RunDetails> {
         let others = self.logging.logs.running(&self.server, &self.kernel, &self.log);
-        others.into_iter().map(|announcement| self.logging.details(announcement)).collect()
+        others.iter().map(|run| self.logging.details(&run.announcement)).collect()
     }
 
     /// Another kernel of the server is gone. Claims the runs that were left there.
@@ -161,25 +160,20 @@ impl RunLogging {
     /// In the log, the notebook's path begins at the root of the server.
     fn announcement(&self, details: &RunDetails) -> Announcement {
         let notebook = details.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
-        let data = RunDetails { notebook: notebook.map(NotebookPath::new), ..details.clone() };
-        let data = serde_json::to_value(&data).unwrap_or_default();
-        Announcement { run: details.run.clone(), message: None, data }
+        RunDetails { notebook: notebook.map(NotebookPath::new), ..details.clone() }.announcement()
     }
 
     /// What [`Self::announcement`] announced.
-    fn details(&self, announcement: Announcement) -> RunDetails {
-        let data: RunDetails = serde_json::from_value(announcement.data).unwrap_or_default();
-        let notebook = data.notebook.as_deref().map(|path| NotebookPath::new(self.prefix.shown(path)));
-        RunDetails { run: announcement.run, notebook, ..data }
+    fn details(&self, announcement: &Announcement) -> RunDetails {
+        let details = RunDetails::announced(announcement);
+        let notebook = details.notebook.as_deref().map(|path| NotebookPath::new(self.prefix.shown(path)));
+        RunDetails { notebook, ..details }
     }
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
-        self.logs
-            .leftovers(server)
-            .into_iter()
-            .map(|announcement| LeftoverRun { details: self.details(announcement), state: None })
-            .collect()
+        let left = self.logs.leftovers(server).into_iter();
+        left.map(|run| LeftoverRun { details: self.details(&run.announcement), state: None }).collect()
     }
 
     fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {
@@ -194,13 +188,10 @@ impl RunLogging {
         log: &Arc<RunLog>,
     ) -> Vec<Orphan> {
         let mut events = events.into_iter();
-        let orphan = |(announcement, requested_at): (Announcement, SystemTime)| {
-            let id = announcement.message.clone();
-            let execution = id.and_then(|id| Some((id, events.next()?)));
-            let details = self.details(announcement);
-            let executor = self.executor(client.clone(), log);
-            let execution = execution.map(|(id, events)| (executor.execution(id), events));
-            Orphan { details, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
+        let orphan = |run: RunRecord| {
+            let events = run.announcement.message.is_some().then(|| events.next()).flatten();
+            let details = self.details(&run.announcement);
+            Orphan::new(run, details, events, self.executor(client.clone(), log))
         };
         past.open.into_iter().map(orphan).collect()
     }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use bytes::{Bytes, BytesMut};
 use kernel::log::Announcement;
-use kernel::log::{AdoptedRun, Channel, LogEvent, LogRecord, Peek};
+use kernel::log::{Channel, LogEvent, LogRecord, Peek, RunRecord};
 use kernel::{Death, Event, LossCause, Outcome, Status};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ struct FakeKeeper {
     read: FramedRead<OwnedReadHalf>,
     write: FramedWrite<OwnedWriteHalf>,
     log: BytesMut,
-    runs: Vec<AdoptedRun>,
+    runs: Vec<RunRecord>,
 }
 
 fn announcement(run: &str, message: Option<&str>) -> Announcement {
@@ -42,7 +42,7 @@ impl FakeKeeper {
     fn orphan(&mut self, run: &str, message: Option<&str>) {
         let announcement = announcement(run, message);
         self.record(&LogRecord::Announced(announcement.clone()));
-        self.runs.push(AdoptedRun {
+        self.runs.push(RunRecord {
             announcement,
             announced_at: SystemTime::UNIX_EPOCH,
             is_stored: false,
@@ -147,8 +147,8 @@ fn connect_beside(
 }
 
 /// The events of an orphan until it is over.
-async fn events(orphan: &mut OrphanedExecution) -> Vec<Event> {
-    let (_, events) = orphan.execution.as_mut().unwrap();
+async fn events((_, events): &mut (RunRecord, Option<TimedEvents>)) -> Vec<Event> {
+    let events = events.as_mut().unwrap();
     let mut all = Vec::new();
     loop {
         let (_, event) = timeout(TIMEOUT, events.recv()).await.unwrap().unwrap();
@@ -180,7 +180,8 @@ async fn a_run_that_ended_unwatched_is_adopted_with_everything() {
     let mut kept = connect_to(&mut keeper, stream, false).await;
     assert_eq!(kept.client.language_info().to_value()["name"], "fake");
     let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
-    assert_eq!((&*orphan.run.announcement.run, &orphan.run.announcement.data["cell"]), ("r1", &json!("c")));
+    let announcement = &orphan.0.announcement;
+    assert_eq!((&*announcement.run, &announcement.data["cell"]), ("r1", &json!("c")));
     let events = events(orphan).await;
     assert_eq!(printed(&events), "one\ntwo\n");
     let done = Outcome::Done { execution_count: Some(3), next_input: None };
@@ -197,7 +198,7 @@ async fn a_run_that_goes_on_is_followed_to_its_end_and_its_input_answered() {
     keeper.publish(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? ", "password": false }));
     let mut kept = connect_to(&mut keeper, stream, true).await;
     assert_eq!(*kept.client.status().borrow(), Status::Busy);
-    let (id, _) = kept.orphans[0].execution.as_ref().unwrap();
+    let id = kept.orphans[0].0.announcement.message.as_ref().unwrap();
     assert!(kept.client.answer_input(id, "Ada".to_owned()));
     let ClientFrame::Send { channel: Channel::Stdin, parts } = keeper.frame().await else { panic!() };
     assert_eq!(Peek::of(Channel::Stdin, &parts).parent, "input_request of m1");
@@ -227,7 +228,7 @@ async fn a_run_whose_request_was_never_sent_has_no_execution() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", None);
     let kept = connect_to(&mut keeper, stream, false).await;
-    assert!(kept.orphans[0].execution.is_none());
+    assert!(kept.orphans[0].1.is_none());
 }
 
 #[tokio::test]

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kernel::log::{Announcement, RecordReader};
-use kernel::{Death, KernelError, LossCause, MessageId, Outgoing, Received, Transport, write_parts};
+use kernel::log::{Announcement, RecordReader, RunRecord};
+use kernel::{
+    Death, KernelError, LossCause, MessageId, Outgoing, Received, TimedEvents, Transport, write_parts,
+};
 use notebook::Json;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -15,9 +17,7 @@ use tokio::time::{sleep_until, timeout};
 
 use super::liveness::{Liveness, Silence};
 use super::log_reader::LogReader;
-use super::{
-    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, ReadLog, hello, unusable,
-};
+use super::{Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, ReadLog, hello, unusable};
 use crate::protocol::{ClientFrame, KeeperFrame, KernelPhase};
 
 /// How long what is here already takes to read.
@@ -46,7 +46,7 @@ pub(super) struct LogTransport {
     is_closed: bool,
 }
 
-pub(super) type Opened = (LogTransport, KeeperHandle, Vec<OrphanedExecution>);
+pub(super) type Opened = (LogTransport, KeeperHandle, Vec<(RunRecord, Option<TimedEvents>)>);
 
 impl LogTransport {
     pub(super) async fn open(
@@ -73,7 +73,7 @@ impl LogTransport {
         let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, liveness);
         let orphans = runs.runs.into_iter().map(|run| {
             let execution = run.announcement.message.clone().map(|message| log.adopt(message));
-            OrphanedExecution { run, execution }
+            (run, execution)
         });
         let orphans = orphans.collect();
         let connection = Self {

@@ -1,6 +1,6 @@
 //! The keeper's kernel: its messages, and the start and end of its process.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -31,8 +31,11 @@ impl Keeper {
         }
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
         let limit = if self.log.size() > super::MAX_LOG_BYTES { 0 } else { MAX_RUN_BYTES };
-        match self.runs.received(channel, &peek, bytes, limit) {
-            LogDecision::Keep => drop(self.record(&LogRecord::FromKernel { channel, parts })),
+        match self.runs.decide(channel, &peek, bytes, limit) {
+            LogDecision::Keep => {
+                self.write(&LogRecord::FromKernel { channel, parts: parts.clone() });
+                self.runs.on_message(SystemTime::now(), channel, &peek, &parts);
+            }
             LogDecision::CutFromHere => {
                 let message = peek.parent.clone();
                 self.record(&LogRecord::Event(LogEvent::Cut { message: message.into() }));
@@ -66,7 +69,6 @@ impl Keeper {
     /// Ends an execution of which a message is missing for too long.
     pub(super) fn end_overdue(&mut self, now: Instant) {
         if let Some((message, released)) = self.turns.tick(now) {
-            self.runs.ended(&message);
             self.record(&LogRecord::Event(LogEvent::Ended { message }));
             self.release(released);
         }
@@ -74,7 +76,6 @@ impl Keeper {
 
     /// A request will never reach the kernel.
     pub(super) fn withdrawn(&mut self, message: MessageId) {
-        self.runs.ended(&message);
         self.record(&LogRecord::Event(LogEvent::Withdrawn { message }));
     }
 
@@ -159,6 +160,5 @@ impl Keeper {
         (self.status.is_busy, self.status.process) = (false, None);
         self.are_sockets_open = false;
         self.turns.kernel_ended();
-        self.runs.kernel_ended();
     }
 }

@@ -10,8 +10,14 @@ use super::Keeper;
 use crate::protocol::KeeperFrame;
 
 impl Keeper {
+    /// Appends to the log, and remembers what that means for its runs.
+    pub(super) fn record(&mut self, record: &LogRecord) {
+        let offset = self.write(record).unwrap_or_else(|| self.log.end());
+        self.runs.read(SystemTime::now(), offset, record);
+    }
+
     /// Appends to the log. Returns the offset, unless it cannot be written.
-    pub(super) fn record(&mut self, record: &LogRecord) -> Option<u64> {
+    pub(super) fn write(&mut self, record: &LogRecord) -> Option<u64> {
         self.repair_log().ok()?;
         match self.log.append(record, SystemTime::now()) {
             Ok(offset) => Some(offset),
@@ -55,14 +61,13 @@ impl Keeper {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use kernel::log::Channel;
-    use kernel::{Event, Outcome};
+    use kernel::log::{Channel, RunRecord};
+    use kernel::{Event, Outcome, TimedEvents};
     use serde_json::json;
     use tokio::time::timeout;
 
     use super::super::tests::{TIMEOUT, connect, keeper, parts};
     use super::super::{Ending, Keeper};
-    use crate::connection::OrphanedExecution;
 
     async fn until_left(keeper: &mut Keeper) {
         if !keeper.clients.is_empty() {
@@ -76,8 +81,8 @@ mod tests {
     }
 
     /// How a run ended, and what it printed.
-    async fn end(orphan: &mut OrphanedExecution) -> (Outcome, String) {
-        let (_, events) = orphan.execution.as_mut().unwrap();
+    async fn end((_, events): &mut (RunRecord, Option<TimedEvents>)) -> (Outcome, String) {
+        let events = events.as_mut().unwrap();
         let mut printed = String::new();
         loop {
             match timeout(TIMEOUT, events.recv()).await.expect("it ends").unwrap().1 {

@@ -53,8 +53,8 @@ impl Keeper {
             // Nothing runs here any longer: a run that is announced now runs on another kernel.
             ClientFrame::Announce(_) if self.launcher.is_none() => {}
             ClientFrame::Announce(announcement) => {
-                if let Some(offset) = self.record(&LogRecord::Announced(announcement.clone())) {
-                    self.runs.announce(announcement, offset, Some(id), SystemTime::now());
+                if let Some(offset) = self.write(&LogRecord::Announced(announcement.clone())) {
+                    self.runs.announced(announcement, offset, id);
                 }
             }
             ClientFrame::Send { channel, parts } => {
@@ -72,11 +72,7 @@ impl Keeper {
                 let released = self.turns.submit(request);
                 self.release(released);
             }
-            ClientFrame::Store { run } => {
-                if self.runs.store(&run) {
-                    self.record(&LogRecord::Stored { run });
-                }
-            }
+            ClientFrame::Store { run } => _ = self.record_news(&LogRecord::Stored { run }),
             ClientFrame::Acknowledge { run } => self.acknowledge(run),
             ClientFrame::Interrupt { message } => self.interrupt(message),
             ClientFrame::Restart => self.restart(),
@@ -86,9 +82,16 @@ impl Keeper {
         None
     }
 
-    fn acknowledge(&mut self, run: RunId) {
-        if self.runs.acknowledge(&run) {
-            self.record(&LogRecord::Acknowledged { run });
+    fn record_news(&mut self, record: &LogRecord) -> bool {
+        let is_news = self.runs.is_news(record);
+        if is_news {
+            self.record(record);
+        }
+        is_news
+    }
+
+    pub(super) fn acknowledge(&mut self, run: RunId) {
+        if self.record_news(&LogRecord::Acknowledged { run }) {
             self.forget();
         }
         if self.launcher.is_none() && !self.has_unread_runs() {

@@ -76,7 +76,7 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
-    use kernel::log::Announcement;
+    use kernel::log::{Announcement, LogEvent, LogRecord};
     use serde_json::Value;
     use tokio::net::UnixStream;
 
@@ -98,8 +98,8 @@ mod tests {
         keeper.settling = Settling::with(program);
         keeper.status.phase = KernelPhase::Running;
         let announcement = Announcement { run: "r1".into(), message: Some("m1".into()), data: Value::Null };
-        keeper.runs.announce(announcement, 0, None, std::time::SystemTime::now());
-        keeper.runs.ended("m1");
+        keeper.record(&LogRecord::Announced(announcement));
+        keeper.record(&LogRecord::Event(LogEvent::Ended { message: "m1".into() }));
         keeper
     }
 

@@ -1,9 +1,8 @@
 use std::future::ready;
 use std::path::Path;
 
-use kernel::KernelError;
-use kernel::log::Announcement;
-use place::RunState;
+use kernel::log::{Announcement, RunStage};
+use kernel::{KernelError, Outcome};
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,8 +21,7 @@ pub(super) fn keeper(path: &Path) -> Keeper {
     let mut keeper = Keeper::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
     keeper.status.phase = KernelPhase::Running;
     let announcement = Announcement { run: "r1".into(), message: Some("m1".into()), data: Value::Null };
-    let offset = keeper.record(&LogRecord::Announced(announcement.clone())).unwrap();
-    keeper.runs.announce(announcement, offset, None, SystemTime::now());
+    keeper.record(&LogRecord::Announced(announcement));
     keeper
 }
 
@@ -48,7 +46,7 @@ async fn a_keeper_that_is_terminated_leaves_the_runs_that_nobody_has_read() {
         std::fs::create_dir(&folder).unwrap();
         let mut keeper = keeper(&folder);
         if is_read {
-            keeper.runs.acknowledge(&"r1".into());
+            keeper.record(&LogRecord::Acknowledged { run: "r1".into() });
         }
         let listener = UnixListener::bind(folder.join("s")).unwrap();
         let ending = keeper.run(Some(&listener), ready(())).await;
@@ -92,22 +90,24 @@ async fn the_log_says_that_a_request_came_too_late_for_its_kernel() {
     keeper.clients.values_mut().for_each(|client| client.process = Some(1));
     let parts = parts("execute_request", "m1", "", &json!({}));
     keeper.on_frame(1, ClientFrame::Send { channel: Channel::Shell, parts });
-    let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
-    assert_eq!(states, [RunState::Skipped { reason: place::SkipReason::Withdrawn }]);
+    let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.stage).collect();
+    assert_eq!(states, [RunStage::Withdrawn]);
 }
 
 #[test]
 fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing() {
     let reply = (Channel::Shell, parts("execute_reply", "1", "m1", &json!({ "status": "ok" })));
     let idle = (Channel::Iopub, parts("status", "2", "m1", &json!({ "execution_state": "idle" })));
-    for ((channel, sent), state) in [(reply, RunState::Done), (idle, RunState::Interrupted)] {
+    let done = Outcome::Done { execution_count: None, next_input: None };
+    let interrupted = Outcome::Interrupted { is_started: true };
+    for ((channel, sent), outcome) in [(reply, done), (idle, interrupted)] {
         let folder = tempfile::tempdir().unwrap();
         let mut keeper = keeper(folder.path());
         let request = parts("execute_request", "m1", "", &json!({}));
         keeper.turns.submit(QueuedRequest::new(1, Channel::Shell, request));
         keeper.on_message(channel, sent);
         keeper.end_overdue(Instant::now() + FOREVER);
-        let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
-        assert_eq!(states, [state]);
+        let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.stage).collect();
+        assert_eq!(states, [RunStage::Over(outcome)]);
     }
 }

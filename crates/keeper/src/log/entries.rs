@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use kernel::log::{Channel, LogEvent, LogRecord, Peek};
-use kernel::{LossCause, MessageId};
+use kernel::LossCause;
+use kernel::log::{Channel, LogEvent, LogRecord, LoggedRun, Peek, RunsInLog};
 use notebook::{CellId, RunId};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::files::read_records;
-use super::logged_runs::{LoggedRun, LoggedRuns, content, text_of};
 
 /// What the kernel printed at once, or one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,105 +47,109 @@ pub(crate) fn read_entries(
     folder: &Path,
     mut each: impl FnMut(LogEntry) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut entries = Entries::default();
-    read_records(folder, |at, record| match entries.of(at, &record) {
-        Some(entry) => each(entry),
-        None => Ok(()),
+    let mut runs = RunsInLog::default();
+    read_records(folder, |at, record| {
+        let run = runs.read(at, 0, &record);
+        entry(at, &record, run).map_or(Ok(()), &mut each)
     })
+}
+
+/// The runs in the log in `folder`, the oldest first.
+pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
+    let mut runs = RunsInLog::default();
+    // Parts that are removed during the reading are left out.
+    let _ = read_records(folder, |at, record| {
+        runs.read(at, 0, &record);
+        Ok(())
+    });
+    runs.into_iter().collect()
 }
 
 /// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
 pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
-    let (mut entries, mut text) = (Entries::default(), String::new());
-    let _ = read_records(folder, |at, record| {
-        if let Some(entry) = entries.of(at, &record).filter(|entry| entry.run.as_ref() == Some(run)) {
-            match entry.kind {
-                LogEntryKind::Event => {}
-                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
-                LogEntryKind::Result | LogEntryKind::Error => {
-                    text.push_str(&entry.text);
-                    text.push('\n');
-                }
-            }
+    let mut text = String::new();
+    let _ = read_entries(folder, |entry| {
+        if entry.run.as_ref() == Some(run) && entry.kind != LogEntryKind::Event {
+            text.push_str(&entry.text);
+            let is_stream = matches!(entry.kind, LogEntryKind::Stdout | LogEntryKind::Stderr);
+            text.push_str(if is_stream { "" } else { "\n" });
         }
         Ok(())
     });
-    let found = entries.runs.runs.into_iter().find(|progress| progress.run.run == *run)?;
-    Some((found.run, text))
+    Some((logged_runs(folder).into_iter().find(|logged| logged.id() == run)?, text))
 }
 
-/// Turns records into entries.
-#[derive(Default)]
-pub(crate) struct Entries {
-    pub(super) runs: LoggedRuns,
+/// What a record about this run says to people.
+fn entry(at: SystemTime, record: &LogRecord, run: Option<&LoggedRun>) -> Option<LogEntry> {
+    let announced = |name: &str| run.and_then(|run| run.record.announcement.data[name].as_str());
+    let (kind, text) = match record {
+        LogRecord::FromKernel { channel, parts } => of_message(*channel, parts, run)?,
+        LogRecord::Announced(announcement) => {
+            let first = announced("source").and_then(|source| source.lines().next()).unwrap_or_default();
+            let is_sent = announcement.message.is_some();
+            let event = if is_sent { "was requested" } else { "waits for its turn" };
+            (LogEntryKind::Event, format!("{event}: {first}"))
+        }
+        LogRecord::Event(event) => (LogEntryKind::Event, described(event)?),
+        LogRecord::ToKernel { .. } | LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => {
+            return None;
+        }
+    };
+    Some(LogEntry {
+        at,
+        run: run.map(|run| run.id().clone()),
+        cell: announced("cell").map(CellId::new),
+        kind,
+        text,
+    })
 }
 
-impl Entries {
-    pub(crate) fn of(&mut self, at: SystemTime, record: &LogRecord) -> Option<LogEntry> {
-        self.runs.on_record(record);
-        let (run, kind, text) = match record {
-            LogRecord::FromKernel { channel, parts } => self.of_message(*channel, parts)?,
-            LogRecord::Announced(announcement) => {
-                let run = self.runs.position(&announcement.run);
-                let source = run.map(|run| &*self.runs.runs[run].run.data.source).unwrap_or_default();
-                let first = source.lines().next().unwrap_or_default();
-                let is_sent = announcement.message.is_some();
-                let event = if is_sent { "was requested" } else { "waits for its turn" };
-                (run, LogEntryKind::Event, format!("{event}: {first}"))
-            }
-            LogRecord::Event(event) => {
-                let (message, text) = described(event)?;
-                (message.and_then(|message| self.runs.index_of(message)), LogEntryKind::Event, text)
-            }
-            LogRecord::ToKernel { .. } | LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => {
-                return None;
-            }
-        };
-        let run = run.map(|run| &self.runs.runs[run].run);
-        let (run, cell) = (run.map(|run| run.run.clone()), run.and_then(|run| run.data.cell.clone()));
-        Some(LogEntry { at, run, cell, kind, text })
-    }
-
-    fn of_message(&self, channel: Channel, parts: &[Bytes]) -> Option<(Option<usize>, LogEntryKind, String)> {
-        let peek = Peek::of(channel, parts);
-        let run = self.runs.index_of(&peek.parent);
-        let (kind, text) = match (channel, &*peek.kind) {
-            (Channel::Iopub, "stream") => {
-                let content = content(parts);
-                let is_error = content["name"] == "stderr";
-                let text = content["text"].as_str().filter(|text| !text.is_empty())?;
-                (if is_error { LogEntryKind::Stderr } else { LogEntryKind::Stdout }, text.to_owned())
-            }
-            (Channel::Iopub, "execute_result" | "display_data") => {
-                (LogEntryKind::Result, content(parts)["data"]["text/plain"].as_str()?.to_owned())
-            }
-            (Channel::Iopub, "error") => {
-                let content = content(parts);
-                let lines = content["traceback"].as_array().into_iter().flatten();
-                let lines: Vec<_> = lines.filter_map(|line| line.as_str()).collect();
-                let short = || format!("{}: {}", text_of(&content["ename"]), text_of(&content["evalue"]));
-                (LogEntryKind::Error, if lines.is_empty() { short() } else { lines.join("\n") })
-            }
-            (Channel::Shell, "execute_reply") if run.is_some() => {
-                (LogEntryKind::Event, format!("ended: {}", text_of(&content(parts)["status"])))
-            }
-            _ => return None,
-        };
-        Some((run, kind, text))
-    }
+fn of_message(channel: Channel, parts: &[Bytes], run: Option<&LoggedRun>) -> Option<(LogEntryKind, String)> {
+    let content = || content(parts);
+    Some(match (channel, &*Peek::of(channel, parts).kind) {
+        (Channel::Iopub, "stream") => {
+            let content = content();
+            let is_error = content["name"] == "stderr";
+            let text = content["text"].as_str().filter(|text| !text.is_empty())?;
+            (if is_error { LogEntryKind::Stderr } else { LogEntryKind::Stdout }, text.to_owned())
+        }
+        (Channel::Iopub, "execute_result" | "display_data") => {
+            (LogEntryKind::Result, content()["data"]["text/plain"].as_str()?.to_owned())
+        }
+        (Channel::Iopub, "error") => {
+            let content = content();
+            let lines = content["traceback"].as_array().into_iter().flatten();
+            let lines: Vec<_> = lines.filter_map(|line| line.as_str()).collect();
+            let short = || format!("{}: {}", text_of(&content["ename"]), text_of(&content["evalue"]));
+            (LogEntryKind::Error, if lines.is_empty() { short() } else { lines.join("\n") })
+        }
+        (Channel::Shell, "execute_reply") if run.is_some() => {
+            (LogEntryKind::Event, format!("ended: {}", text_of(&content()["status"])))
+        }
+        _ => return None,
+    })
 }
 
-/// An event in words, with the request that it is about.
-fn described(event: &LogEvent) -> Option<(Option<&MessageId>, String)> {
+/// The content of a message; null if it cannot be read, since kernels send anything.
+fn content(parts: &[Bytes]) -> Value {
+    parts.get(3).and_then(|content| serde_json::from_slice(content).ok()).unwrap_or_default()
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// An event in words.
+fn described(event: &LogEvent) -> Option<String> {
     Some(match event {
-        LogEvent::Ready { .. } => (None, "the kernel is ready".to_owned()),
-        LogEvent::Restarting => (None, "the kernel is restarted".to_owned()),
-        LogEvent::Died { how } => (None, format!("the kernel ended: {how}")),
-        LogEvent::Orphaned => (None, "a server ended before its runs were stored".to_owned()),
-        LogEvent::Cut { message } => (Some(message), "exceeds the log's output limit".to_owned()),
-        LogEvent::Withdrawn { message } => (Some(message), "was withdrawn before it ran".to_owned()),
+        LogEvent::Ready { .. } => "the kernel is ready".to_owned(),
+        LogEvent::Restarting => "the kernel is restarted".to_owned(),
+        LogEvent::Died { how } => format!("the kernel ended: {how}"),
+        LogEvent::Orphaned => "a server ended before its runs were stored".to_owned(),
+        LogEvent::Cut { .. } => "exceeds the log's output limit".to_owned(),
+        LogEvent::Withdrawn { .. } => "was withdrawn before it ran".to_owned(),
         LogEvent::LogFailed { os_error } => {
-            (None, format!("records are missing here: {}", LossCause::LogFailed { os_error: *os_error }))
+            format!("records are missing here: {}", LossCause::LogFailed { os_error: *os_error })
         }
         LogEvent::Ended { .. } | LogEvent::Unknown => return None,
     })
@@ -154,7 +158,7 @@ fn described(event: &LogEvent) -> Option<(Option<&MessageId>, String)> {
 #[cfg(test)]
 mod tests {
     use kernel::log::Announcement;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -171,8 +175,8 @@ mod tests {
 
     /// The entries of these records, as kind, run and text.
     fn entries(records: Vec<LogRecord>) -> Vec<(LogEntryKind, Option<String>, String)> {
-        let mut entries = Entries::default();
-        let found = records.into_iter().filter_map(|record| entries.of(SystemTime::UNIX_EPOCH, &record));
+        let (mut runs, at) = (RunsInLog::default(), SystemTime::UNIX_EPOCH);
+        let found = records.into_iter().filter_map(|record| entry(at, &record, runs.read(at, 0, &record)));
         found.map(|entry| (entry.kind, entry.run.map(|run| run.to_string()), entry.text)).collect()
     }
 

@@ -3,17 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use bytes::Bytes;
-use kernel::Message;
-use kernel::log::{Channel, LogRecord, Peek, RecordReader};
+use kernel::log::{LoggedRun, RecordReader, RunsInLog};
 
 use super::files::{oldest, read_from, read_piece};
-use super::logged_runs::{LoggedRun, LoggedRuns, Shown};
-
-/// How many runs that have ended keep their outputs: until they are in the notebook.
-const KEPT: usize = 4;
 
 /// Reads a log from its beginning, and then what is added.
 pub struct LogFollower {
@@ -21,7 +14,7 @@ pub struct LogFollower {
     /// `None` before the first reading, and when what was to be read is forgotten.
     offset: Option<u64>,
     records: RecordReader,
-    runs: LoggedRuns,
+    runs: RunsInLog,
 }
 
 /// Where a log is.
@@ -68,7 +61,7 @@ impl LogFollower {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, offset: None, records: RecordReader::default(), runs: LoggedRuns::default() }
+        Self { source, offset: None, records: RecordReader::default(), runs: RunsInLog::default() }
     }
 
     /// Reads what was added, up to the end. Returns whether that was anything.
@@ -78,7 +71,7 @@ impl LogFollower {
             None => self.source.oldest()?,
         };
         if self.offset.is_none() {
-            (self.records, self.runs) = (RecordReader::at(offset), LoggedRuns::default());
+            (self.records, self.runs) = (RecordReader::at(offset), RunsInLog::with_outputs());
         }
         let mut is_changed = false;
         loop {
@@ -96,7 +89,7 @@ impl LogFollower {
             offset += piece.len() as u64;
             self.records.push(&piece);
             while let Some((at, record)) = self.records.next_record().map_err(io::Error::other)? {
-                self.on_record(at, &record);
+                self.runs.read(at, 0, &record);
             }
             is_changed = true;
         }
@@ -105,62 +98,18 @@ impl LogFollower {
     }
 
     /// The runs, the oldest first, with what each has shown.
-    pub fn runs(&self) -> impl DoubleEndedIterator<Item = (&LoggedRun, &Shown)> {
-        self.runs.runs.iter().map(|progress| (&progress.run, &progress.shown))
-    }
-
-    fn on_record(&mut self, at: SystemTime, record: &LogRecord) {
-        self.runs.on_record(record);
-        match record {
-            LogRecord::Announced(announcement) => {
-                if let Some(index) = self.runs.position(&announcement.run) {
-                    let shown = &mut self.runs.runs[index].shown;
-                    shown.requested_at.get_or_insert(at);
-                    // A request that was sent stays known: that the run waits can be announced on another connection, later.
-                    shown.message = announcement.message.clone().or_else(|| shown.message.take());
-                }
-            }
-            LogRecord::FromKernel { channel, parts } => self.on_message(at, *channel, parts),
-            _ => {}
-        }
-    }
-
-    fn on_message(&mut self, at: SystemTime, channel: Channel, parts: &[Bytes]) {
-        let peek = Peek::of(channel, parts);
-        let Some(index) = self.runs.index_of(&peek.parent) else { return };
-        let shown = &mut self.runs.runs[index].shown;
-        shown.changed_at = Some(at);
-        match (channel, &*peek.kind) {
-            (Channel::Iopub, "status") if peek.state.as_deref() == Some("busy") => {
-                shown.started_at.get_or_insert(at);
-                self.drop_earlier(index);
-            }
-            (Channel::Iopub, _) => {
-                if let Some(event) =
-                    Message::of_parts(channel, parts.to_vec()).and_then(|message| message.published())
-                {
-                    shown.apply(event);
-                }
-            }
-            (Channel::Stdin, "input_request") => shown.input_request = parts.first().cloned(),
-            _ => {}
-        }
-    }
-
-    /// Drops the outputs of runs that ended long ago.
-    fn drop_earlier(&mut self, index: usize) {
-        let over = self.runs.runs[..index].iter_mut().filter(|progress| progress.run.state.is_over());
-        let ended = over.rev().skip(KEPT).map(|progress| &mut progress.shown);
-        ended.take_while(|shown| !shown.is_dropped).for_each(Shown::drop_outputs);
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &LoggedRun> {
+        self.runs.iter()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::SystemTime;
 
-    use bytes::BytesMut;
-    use kernel::log::Announcement;
+    use bytes::{Bytes, BytesMut};
+    use kernel::log::{Announcement, Channel, LogRecord};
     use notebook::Output;
     use serde_json::{Value, json};
 
@@ -195,7 +144,7 @@ mod tests {
 
     /// The text of the only output of a run.
     fn text(follower: &LogFollower, run: usize) -> String {
-        let (_, shown) = follower.runs().nth(run).unwrap();
+        let shown = follower.runs().nth(run).unwrap();
         let [Output::Stream { text, .. }] = shown.outputs() else { return format!("{:?}", shown.outputs()) };
         text.as_str().into_owned()
     }
@@ -212,9 +161,9 @@ mod tests {
             assert!(follower.read().unwrap());
             assert!(!follower.read().unwrap());
         }
-        let (run, shown) = follower.runs().next().unwrap();
-        assert_eq!((&*run.run, shown.version), ("r1", 2));
-        assert!(shown.started_at.is_some() && shown.is_whole());
+        let run = follower.runs().next().unwrap();
+        assert_eq!((run.id().as_str(), run.version), ("r1", 2));
+        assert!(run.started_at.is_some() && run.is_whole());
         assert_eq!(text(&follower, 0), "one\ntwo\n");
     }
 
@@ -230,7 +179,7 @@ mod tests {
         fs::write(&file, [b"header\n", &*bytes(&[announcement("r2", "n")])].concat()).unwrap();
         assert!(follower.read().is_err());
         follower.read().unwrap();
-        let runs: Vec<_> = follower.runs().map(|(run, _)| run.run.clone()).collect();
+        let runs: Vec<_> = follower.runs().map(|run| run.id().clone()).collect();
         assert_eq!(runs, ["r2"]);
     }
 
@@ -247,7 +196,7 @@ mod tests {
         fs::write(folder.path().join("log.00000000000000000000"), bytes(&records)).unwrap();
         let mut follower = LogFollower::new(folder.path());
         follower.read().unwrap();
-        let whole: Vec<_> = follower.runs().map(|(_, shown)| shown.is_whole()).collect();
+        let whole: Vec<_> = follower.runs().map(LoggedRun::is_whole).collect();
         assert_eq!(whole, [false, false, false, true, true, true, true, true]);
     }
 
@@ -260,8 +209,7 @@ mod tests {
         fs::write(folder.path().join("log.00000000000000000000"), bytes(&records)).unwrap();
         let mut follower = LogFollower::new(folder.path());
         follower.read().unwrap();
-        let (_, shown) = follower.runs().next().unwrap();
-        assert_eq!(shown.message, Some("m".into()));
+        assert_eq!(follower.runs().next().unwrap().request(), Some(&"m".into()));
     }
 
     #[test]
@@ -272,7 +220,7 @@ mod tests {
             .unwrap();
         let mut follower = LogFollower::new(folder.path());
         follower.read().unwrap();
-        let (_, shown) = follower.runs().next().unwrap();
-        assert!(shown.input_request.as_ref().is_some_and(|header| header.starts_with(b"{")));
+        let run = follower.runs().next().unwrap();
+        assert!(run.input_request.as_ref().is_some_and(|header| header.starts_with(b"{")));
     }
 }

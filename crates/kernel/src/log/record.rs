@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES};
 use crate::messages::{Channel, MessageId};
+use crate::{Death, LossCause, Outcome};
 
 /// The time and the kind.
 const HEAD_BYTES: usize = 9;
@@ -107,6 +108,21 @@ pub enum LogEvent {
     LogFailed { os_error: i32 },
     #[serde(other)]
     Unknown,
+}
+
+impl LogEvent {
+    /// How everything ends with this that the kernel was sent before; `None` if it goes on.
+    pub fn end_of_all(&self) -> Option<Outcome> {
+        match self {
+            Self::Restarting => Some(Outcome::KernelDied { how: Death::Restarted }),
+            Self::Died { how } => Some(Outcome::KernelDied { how: how.clone().into() }),
+            Self::LogFailed { os_error } => {
+                let cause = LossCause::LogFailed { os_error: *os_error };
+                Some(Outcome::Lost { is_started: true, cause })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl LogRecord {

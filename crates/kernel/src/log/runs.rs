@@ -1,30 +1,26 @@
-//! The runs in a log: who owns them, how far they are, and what may be forgotten.
-//!
-//! An example, with two clients:
-//!
-//! | what happens | owner of `r1` | may the log forget it |
-//! |---|---|---|
-//! | client 1 announces `r1` with request `m` | 1 | no |
-//! | client 1 is killed | nobody | no |
-//! | the kernel replies to `m` and is idle | nobody | no |
-//! | client 2 adopts | 2 | no |
-//! | client 2 acknowledges `r1` | 2 | yes, but not before newer runs need its place |
+//! The runs in a log, and the progress of each: the one reader of records. `owners` adds what only the writer of a log knows.
 
+use std::collections::HashMap;
 use std::time::SystemTime;
 
-use notebook::RunId;
+use bytes::Bytes;
+use notebook::{Output, RunId};
 use serde::{Deserialize, Serialize};
 
+use super::owners::Bookkeeping;
 use super::peek::Peek;
 use super::record::{Announcement, LogEvent, LogRecord};
-use crate::messages::{Channel, MessageId};
+use crate::messages::{Channel, Message, MessageId, Reply, content};
+use crate::{Event, Outcome, OutputArea};
 
-/// A connection of a server to whoever writes the log.
-pub type ClientId = u64;
+/// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
+const MAX_SHOWN: usize = 8 * 1024 * 1024;
+/// How many runs that have ended keep their outputs: until they are in the notebook.
+const KEPT: usize = 4;
 
-/// A run that nobody else follows.
+/// A run as a log and its keeper tell of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AdoptedRun {
+pub struct RunRecord {
     #[serde(rename = "note")]
     pub announcement: Announcement,
     /// When its client announced it.
@@ -38,251 +34,313 @@ pub struct AdoptedRun {
     pub is_acknowledged: bool,
 }
 
-/// How many acknowledged runs are remembered, and from how much of the end of the log.
-const HISTORY: usize = 50;
-const HISTORY_BYTES: u64 = 16 * 1024 * 1024;
-
-/// What the log keeps of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogDecision {
-    Keep,
-    /// Drop it, and record that this and what follows is dropped.
-    CutFromHere,
-    Drop,
+/// The progress of a run, as far as a log tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RunStage {
+    #[default]
+    Queued,
+    Running,
+    WaitingForInput {
+        prompt: String,
+        is_password: bool,
+    },
+    /// Its request was withdrawn before the kernel got it.
+    Withdrawn,
+    Over(Outcome),
 }
 
+impl RunStage {
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Withdrawn | Self::Over(_))
+    }
+}
+
+/// A run in a log.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct Entry {
-    run: AdoptedRun,
-    /// Where in the log its announcement is.
-    offset: u64,
-    owner: Option<ClientId>,
-    /// Its client has sent its request.
-    is_sent: bool,
-    has_reply: bool,
+pub struct LoggedRun {
+    pub record: RunRecord,
+    pub stage: RunStage,
+    /// When the kernel began with it.
+    pub started_at: Option<SystemTime>,
+    /// When its last message came.
+    pub changed_at: Option<SystemTime>,
+    pub execution_count: Option<u64>,
+    /// The header of the kernel's last `input_request`.
+    pub input_request: Option<Bytes>,
+    /// Counts the changes of its outputs.
+    pub version: u64,
+    area: OutputArea,
+    is_dropped: bool,
+    reply: Option<Outcome>,
     is_idle: bool,
-    /// How many bytes the log keeps of what is published for it.
-    output_bytes: u64,
-    is_cut: bool,
+    /// The kernel has published something else than its status.
+    has_published: bool,
+    pub(super) kept: Bookkeeping,
 }
 
-impl Entry {
-    /// Whether its client has gone before it was acknowledged.
-    fn is_orphan(&self) -> bool {
-        self.owner.is_none() && !self.run.is_acknowledged
+impl LoggedRun {
+    fn new(announcement: Announcement, announced_at: SystemTime, kept: Bookkeeping) -> Self {
+        Self {
+            record: RunRecord { announcement, announced_at, is_stored: false, is_acknowledged: false },
+            stage: RunStage::Queued,
+            started_at: None,
+            changed_at: None,
+            execution_count: None,
+            input_request: None,
+            version: 0,
+            area: OutputArea::default(),
+            is_dropped: false,
+            reply: None,
+            is_idle: false,
+            has_published: false,
+            kept,
+        }
     }
 
-    /// Whether its outputs are still to be stored.
-    fn is_to_store(&self) -> bool {
-        self.is_orphan() && !self.run.is_stored && self.run.announcement.message.is_some()
+    pub fn id(&self) -> &RunId {
+        &self.record.announcement.run
+    }
+
+    /// The id of its request; `None` if its server has not sent it. Otherwise the kernel runs it, whatever becomes of the server.
+    pub fn request(&self) -> Option<&MessageId> {
+        self.record.announcement.message.as_ref()
     }
 
     /// Whether the kernel has its request and has not ended it.
-    fn is_running(&self) -> bool {
-        self.run.announcement.message.is_some() && !(self.has_reply && self.is_idle)
+    pub fn is_running(&self) -> bool {
+        self.request().is_some() && !self.stage.is_over()
     }
 
+    /// Whether the kernel works on it, or has still to.
+    pub fn is_unfinished(&self) -> bool {
+        !self.record.is_acknowledged && !self.stage.is_over()
+    }
+
+    /// Its outputs so far, if the reader keeps outputs.
+    pub fn outputs(&self) -> &[Output] {
+        self.area.outputs()
+    }
+
+    /// Whether these are all of its outputs.
+    pub fn is_whole(&self) -> bool {
+        !self.is_dropped
+    }
+
+    /// The kernel is done with it.
     fn end(&mut self) {
-        (self.has_reply, self.is_idle) = (true, true);
+        self.stage = RunStage::Over(match self.reply.take() {
+            Some(Outcome::Aborted) if !self.has_published => Outcome::Aborted,
+            // `IRkernel` says that it has aborted what an interrupt has stopped.
+            Some(Outcome::Aborted) | None => Outcome::Interrupted { is_started: true },
+            Some(outcome) => outcome,
+        });
     }
-}
 
-/// The runs that nobody has acknowledged, and the last ones that somebody has.
-#[derive(Debug, Default)]
-pub struct Runs {
-    entries: Vec<Entry>,
-}
-
-impl Runs {
-    /// A client announced a run at `offset`. A second announcement of it says what has changed: that its request is sent now.
-    pub fn announce(
-        &mut self,
-        announcement: Announcement,
-        offset: u64,
-        owner: Option<ClientId>,
-        now: SystemTime,
-    ) {
-        if let Some(entry) = self.of_run(&announcement.run) {
-            // Announcements and requests come to the keeper in any order.
-            if announcement.message.is_some() || entry.run.announcement.message.is_none() {
-                (entry.run.announcement, entry.owner) = (announcement, owner);
-            }
+    fn show(&mut self, event: Event) {
+        if let Event::Started { execution_count } = event {
+            self.execution_count = execution_count;
+        } else if self.area.size_bytes() > MAX_SHOWN {
+            self.is_dropped = true;
             return;
         }
-        self.entries.push(Entry {
-            run: AdoptedRun { announcement, announced_at: now, is_stored: false, is_acknowledged: false },
-            offset,
-            owner,
-            is_sent: false,
-            has_reply: false,
-            is_idle: false,
-            output_bytes: 0,
-            is_cut: false,
-        });
+        self.area.apply(event);
+        self.version += 1;
+    }
+}
+
+/// Reads the records of a log. Without outputs, unless [`RunsInLog::with_outputs`] is used.
+#[derive(Debug, Default)]
+pub struct RunsInLog {
+    /// The oldest first.
+    pub(super) runs: Vec<LoggedRun>,
+    /// Indexes in `runs`, by the id of the request.
+    requests: HashMap<MessageId, usize>,
+    /// The same, by the id of the kernel's `input_request`, which the answer names as its parent.
+    questions: HashMap<String, usize>,
+    keeps_outputs: bool,
+}
+
+impl RunsInLog {
+    /// Keeps the outputs of the runs that are not over, and of the last ones that are.
+    pub fn with_outputs() -> Self {
+        Self { keeps_outputs: true, ..Self::default() }
     }
 
-    fn of_run(&mut self, run: &RunId) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.run.announcement.run == *run)
+    /// The runs, the oldest first.
+    pub fn iter(&self) -> std::slice::Iter<'_, LoggedRun> {
+        self.runs.iter()
     }
 
-    fn of_request(&mut self, message: &str) -> Option<&mut Entry> {
-        let is_of = |entry: &&mut Entry| entry.run.announcement.message.as_deref() == Some(message);
-        self.entries.iter_mut().find(is_of)
+    /// The runs that nobody has acknowledged.
+    pub fn unacknowledged(&self) -> impl Iterator<Item = &LoggedRun> {
+        self.runs.iter().filter(|run| !run.record.is_acknowledged)
     }
 
-    /// A record of a log that is read again, at `offset`.
-    pub fn read(&mut self, time: SystemTime, offset: u64, record: &LogRecord) {
-        match record {
-            LogRecord::Announced(announcement) => self.announce(announcement.clone(), offset, None, time),
+    /// Reads the record at `offset`. Returns the run that it is about, if that is one.
+    pub fn read(&mut self, at: SystemTime, offset: u64, record: &LogRecord) -> Option<&LoggedRun> {
+        let index = match record {
+            LogRecord::Announced(announcement) => Some(self.announce(announcement.clone(), at, offset, None)),
             LogRecord::FromKernel { channel, parts } => {
-                self.received(*channel, &Peek::of(*channel, parts), 0, u64::MAX);
+                self.on_message(at, *channel, &Peek::of(*channel, parts), parts)
             }
-            LogRecord::Stored { run } => drop(self.store(run)),
-            LogRecord::Acknowledged { run } => drop(self.acknowledge(run)),
-            LogRecord::Event(LogEvent::Died { .. } | LogEvent::Restarting | LogEvent::LogFailed { .. }) => {
-                self.kernel_ended();
+            LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
+                let index = self.questions.remove(&Peek::of(Channel::Stdin, parts).parent)?;
+                self.runs[index].stage = RunStage::Running;
+                Some(index)
             }
-            LogRecord::Event(LogEvent::Withdrawn { message } | LogEvent::Ended { message }) => {
-                self.ended(message);
+            LogRecord::ToKernel { .. } => None,
+            LogRecord::Stored { run } => {
+                let index = self.position(run)?;
+                self.runs[index].record.is_stored = true;
+                Some(index)
             }
-            LogRecord::Event(_) | LogRecord::ToKernel { .. } => {}
-        }
-    }
-
-    /// The request of this id has come from its client.
-    pub fn requested(&mut self, message: &str) {
-        if let Some(entry) = self.of_request(message) {
-            entry.is_sent = true;
-        }
-    }
-
-    /// The requests that a client has announced and not sent: if it has gone, they never come.
-    pub fn unrequested(&self, client: ClientId) -> Vec<MessageId> {
-        let is_meant = |entry: &&Entry| entry.owner == Some(client) && !entry.is_sent && entry.is_running();
-        let entries = self.entries.iter().filter(is_meant);
-        entries.filter_map(|entry| entry.run.announcement.message.clone()).collect()
-    }
-
-    /// A message of the kernel, of `bytes`, with the most that the log keeps of what is published for one run; 0 if it is full.
-    pub fn received(&mut self, channel: Channel, peek: &Peek, bytes: u64, limit: u64) -> LogDecision {
-        let limit = peek.limit(channel, limit);
-        let Some(entry) = self.of_request(&peek.parent) else {
-            return if limit == Some(0) { LogDecision::Drop } else { LogDecision::Keep };
+            LogRecord::Acknowledged { run } => {
+                let index = self.position(run)?;
+                let record = &mut self.runs[index].record;
+                (record.is_stored, record.is_acknowledged) = (false, true);
+                Some(index)
+            }
+            LogRecord::Event(event) => self.on_event(event),
         };
+        index.map(|index| &self.runs[index])
+    }
+
+    /// A run is announced at `offset`. A second announcement of it says what has changed: that its request is sent now.
+    pub(super) fn announce(
+        &mut self,
+        announcement: Announcement,
+        at: SystemTime,
+        offset: u64,
+        owner: Option<super::ClientId>,
+    ) -> usize {
+        let message = announcement.message.clone();
+        let known = self.position(&announcement.run);
+        let index = known.unwrap_or_else(|| {
+            let kept = Bookkeeping { offset, owner, ..Bookkeeping::default() };
+            self.runs.push(LoggedRun::new(announcement.clone(), at, kept));
+            self.runs.len() - 1
+        });
+        let run = &mut self.runs[index];
+        // Announcements and requests come to the keeper in any order.
+        if known.is_some() && (message.is_some() || run.request().is_none()) {
+            (run.record.announcement, run.kept.owner) = (announcement, owner);
+        }
+        self.requests.extend(message.map(|message| (message, index)));
+        index
+    }
+
+    /// Reads a message of the kernel.
+    pub fn on_message(
+        &mut self,
+        at: SystemTime,
+        channel: Channel,
+        peek: &Peek,
+        parts: &[Bytes],
+    ) -> Option<usize> {
+        let index = self.index_of(&peek.parent)?;
+        let run = &mut self.runs[index];
+        run.changed_at = Some(at);
+        let message = || Message::of_parts(channel, parts.to_vec());
         match (channel, &*peek.kind) {
-            (Channel::Shell, "execute_reply") => entry.has_reply = true,
-            (Channel::Iopub, "status") => entry.is_idle |= peek.state.as_deref() == Some("idle"),
+            (Channel::Shell, "execute_reply") => {
+                let reply = message().map(|message| Reply::read(&message.content)).unwrap_or_default();
+                run.reply = Some(reply.into_end(false).1);
+            }
+            (Channel::Iopub, "status") => {
+                run.is_idle |= peek.state.as_deref() == Some("idle");
+                if peek.state.as_deref() == Some("busy") {
+                    run.started_at.get_or_insert(at);
+                    self.drop_earlier(index);
+                }
+            }
+            (Channel::Iopub, _) => {
+                run.has_published = true;
+                if self.keeps_outputs {
+                    message()
+                        .and_then(|message| message.published())
+                        .into_iter()
+                        .for_each(|event| run.show(event));
+                }
+            }
+            (Channel::Stdin, "input_request") => {
+                let asked =
+                    message().and_then(|message| message.content.decode::<content::InputRequest>().ok());
+                let content::InputRequest { prompt, password } = asked.unwrap_or_default();
+                run.stage = RunStage::WaitingForInput { prompt: prompt.0, is_password: password.0 };
+                run.input_request = parts.first().cloned();
+                self.questions.insert(peek.id.clone(), index);
+            }
             _ => {}
         }
-        let Some(limit) = limit else { return LogDecision::Keep };
-        // The traceback says how the run ended, even if what it printed before is gone.
-        let is_left_out = entry.is_cut && peek.kind != "error";
-        if !is_left_out && entry.output_bytes + bytes <= limit {
-            entry.output_bytes += bytes;
-            return LogDecision::Keep;
+        let run = &mut self.runs[index];
+        if channel == Channel::Iopub && run.stage == RunStage::Queued {
+            run.stage = RunStage::Running;
         }
-        if std::mem::replace(&mut entry.is_cut, true) { LogDecision::Drop } else { LogDecision::CutFromHere }
-    }
-
-    /// The kernel's process ended: whatever it was sent is over.
-    pub fn kernel_ended(&mut self) {
-        let sent = self.entries.iter_mut().filter(|entry| entry.run.announcement.message.is_some());
-        sent.for_each(Entry::end);
-    }
-
-    /// A request was withdrawn, or ended otherwise without a reply.
-    pub fn ended(&mut self, message: &str) {
-        if let Some(entry) = self.of_request(message) {
-            entry.end();
+        // Output may come after the reply.
+        if run.is_idle && run.reply.is_some() && !run.stage.is_over() {
+            run.end();
         }
+        Some(index)
     }
 
-    /// A client has gone. Returns whether runs have lost their owner.
-    pub fn client_gone(&mut self, client: ClientId) -> bool {
-        let mut has_orphans = false;
-        for entry in self.entries.iter_mut().filter(|entry| entry.owner == Some(client)) {
-            entry.owner = None;
-            has_orphans |= !entry.run.is_acknowledged;
-        }
-        has_orphans
-    }
-
-    /// Gives `client` the runs that have no owner, and shows it those that were acknowledged. Returns them with the offset at which
-    /// the first begins; `None` if there are none.
-    pub fn adopt(&mut self, client: ClientId) -> (Vec<AdoptedRun>, Option<u64>) {
-        let (mut adopted, mut from) = (Vec::new(), None);
-        for entry in &mut self.entries {
-            if entry.is_orphan() {
-                entry.owner = Some(client);
-            } else if !entry.run.is_acknowledged {
-                continue;
+    fn on_event(&mut self, event: &LogEvent) -> Option<usize> {
+        if let Some(outcome) = event.end_of_all() {
+            for run in self.runs.iter_mut().filter(|run| run.is_running()) {
+                run.stage = RunStage::Over(outcome.clone());
             }
-            from = Some(from.map_or(entry.offset, |from: u64| from.min(entry.offset)));
-            adopted.push(entry.run.clone());
         }
-        (adopted, from)
-    }
-
-    /// The outputs of a run are in its cell. `false` if that is no news.
-    pub fn store(&mut self, run: &RunId) -> bool {
-        let entry = self.of_run(run).filter(|entry| !entry.run.is_stored && !entry.run.is_acknowledged);
-        entry.map(|entry| entry.run.is_stored = true).is_some()
-    }
-
-    /// The outcome of a run is stored, and known. `false` if that is no news.
-    pub fn acknowledge(&mut self, run: &RunId) -> bool {
-        let entry = self.of_run(run).filter(|entry| !entry.run.is_acknowledged);
-        entry.map(|entry| (entry.run.is_stored, entry.run.is_acknowledged) = (false, true)).is_some()
-    }
-
-    /// Forgets acknowledged runs beyond the limits, in a log that ends at `end`.
-    pub fn forget(&mut self, end: u64) {
-        let acknowledged = self.entries.iter().filter(|entry| entry.run.is_acknowledged).count();
-        let mut excess = acknowledged.saturating_sub(HISTORY);
-        self.entries.retain(|entry| {
-            let is_old = entry.offset + HISTORY_BYTES < end || excess > 0;
-            let is_forgotten = entry.run.is_acknowledged && is_old;
-            excess = excess.saturating_sub(usize::from(is_forgotten));
-            !is_forgotten
-        });
-    }
-
-    /// Where in the log the oldest run begins that is remembered.
-    pub fn oldest(&self) -> Option<u64> {
-        self.entries.iter().map(|entry| entry.offset).min()
-    }
-
-    /// The runs that nobody has acknowledged, and whether the kernel has been sent each and has not ended it.
-    pub fn unacknowledged(&self) -> impl Iterator<Item = (&AdoptedRun, bool)> {
-        let open = self.entries.iter().filter(|entry| !entry.run.is_acknowledged);
-        open.map(|entry| (&entry.run, entry.is_running()))
-    }
-
-    /// Whether there are runs that nobody has acknowledged.
-    pub fn has_unread(&self) -> bool {
-        self.unacknowledged().next().is_some()
-    }
-
-    /// Whether the kernel works on a run.
-    pub fn is_running(&self) -> bool {
-        self.entries.iter().any(Entry::is_running)
-    }
-
-    /// How many runs have no owner.
-    pub fn orphans(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.is_orphan()).count()
-    }
-
-    /// The runs without an owner whose outputs are still to be stored, once all of them are over.
-    pub fn to_settle(&self) -> Vec<&RunId> {
-        if self.entries.iter().any(|entry| entry.is_to_store() && entry.is_running()) {
-            return Vec::new();
+        let (LogEvent::Cut { message } | LogEvent::Withdrawn { message } | LogEvent::Ended { message }) =
+            event
+        else {
+            return None;
+        };
+        let index = self.index_of(message)?;
+        match event {
+            LogEvent::Withdrawn { .. } => self.runs[index].stage = RunStage::Withdrawn,
+            LogEvent::Ended { .. } => self.runs[index].end(),
+            _ => {}
         }
-        let to_store = self.entries.iter().filter(|entry| entry.is_to_store());
-        to_store.map(|entry| &entry.run.announcement.run).collect()
+        Some(index)
+    }
+
+    /// Drops the outputs of runs that ended long ago.
+    fn drop_earlier(&mut self, index: usize) {
+        let over = self.runs[..index].iter_mut().filter(|run| run.stage.is_over());
+        for run in over.rev().skip(KEPT).take_while(|run| !run.is_dropped) {
+            (run.area, run.is_dropped) = (OutputArea::default(), true);
+        }
+    }
+
+    pub(super) fn index_of(&self, message: &str) -> Option<usize> {
+        self.requests.get(message).copied()
+    }
+
+    fn position(&self, run: &RunId) -> Option<usize> {
+        self.runs.iter().rposition(|logged| logged.id() == run)
+    }
+
+    /// The run with this id.
+    pub fn run(&self, run: &RunId) -> Option<&LoggedRun> {
+        self.position(run).map(|index| &self.runs[index])
+    }
+
+    /// Forgets the runs for which `is_kept` is `false`.
+    pub(super) fn retain(&mut self, is_kept: impl FnMut(&LoggedRun) -> bool) {
+        self.runs.retain(is_kept);
+        self.questions.clear();
+        let requests = self.runs.iter().enumerate();
+        self.requests = requests.filter_map(|(index, run)| Some((run.request()?.clone(), index))).collect();
+    }
+}
+
+impl IntoIterator for RunsInLog {
+    type Item = LoggedRun;
+    type IntoIter = std::vec::IntoIter<LoggedRun>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.runs.into_iter()
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

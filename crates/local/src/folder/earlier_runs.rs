@@ -6,9 +6,10 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use keeper::{
-    KEEPER_DIED, KeeperFolder, KeeperState, KeptKernel, KernelFile, LoggedRun, keepers, logged_run,
-    logged_runs, unused_folders, waiting_folders,
+    KEEPER_DIED, KeeperFolder, KeeperState, KeptKernel, KernelFile, keepers, logged_run, logged_runs,
+    unused_folders, waiting_folders,
 };
+use kernel::log::{LoggedRun, RunStage};
 use notebook::CellId;
 use place::{
     EarlierRuns, Error, ErrorKind, FoundRun, Future, Kernel as _, KernelId, LeftoverKernel, LeftoverRun,
@@ -66,10 +67,10 @@ impl Folder {
             let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
             let (path, wanted) = (folder.path.clone(), run.clone());
             let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
-            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
+            let Ok(Some((logged, text))) = read.await else { continue };
             let Some(kernel) = self.joined(KeptKernel::ask(folder, record).await).await else { continue };
             let notebook = notebook.map(NotebookPath::new);
-            return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state: logged.stage.into() });
         }
         self.find_waiting_run(run)
     }
@@ -78,15 +79,16 @@ impl Folder {
     fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
         waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
             let mut runs = logged_runs(&folder.path).into_iter();
-            let found = runs.find(|logged| logged.run == *run && self.has_run(logged))?;
-            let state = if folder.is_kept() { found.state } else { NOT_RUN };
+            let found = runs.find(|logged| logged.id() == run && self.has_run(logged))?;
+            let state = if folder.is_kept() { found.stage.into() } else { NOT_RUN };
             Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
         })
     }
 
     /// Whether a run is of this folder or of a notebook in it.
     fn has_run(&self, run: &LoggedRun) -> bool {
-        let home = run.data.notebook.as_deref().map(Path::new).or(run.data.folder.as_deref());
+        let RunDetails { notebook, folder, .. } = RunDetails::announced(&run.record.announcement);
+        let home = notebook.as_deref().map(Path::new).or(folder.as_deref());
         home.is_none_or(|path| self.root.relative(path).is_some())
     }
 
@@ -112,7 +114,9 @@ impl Folder {
             if state == KeeperState::Busy {
                 let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
                 let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
-                cells.extend(unfinished.filter_map(|run| run.data.cell));
+                cells.extend(
+                    unfinished.filter_map(|run| RunDetails::announced(&run.record.announcement).cell),
+                );
             }
         }
         Ok(cells)
@@ -156,8 +160,8 @@ impl Folder {
             return Vec::new();
         }
         folder.remove();
-        runs.retain(|run| !run.is_acknowledged);
-        runs.into_iter().map(|run| self.left_run(LoggedRun { state: NOT_RUN, ..run })).collect()
+        runs.retain(|run| !run.record.is_acknowledged);
+        runs.iter().map(|run| self.left_run(run, NOT_RUN)).collect()
     }
 
     /// Why kernels that are kept may not be found.
@@ -193,35 +197,37 @@ impl Folder {
         };
         if record.is_readable() {
             let folder = folder.clone();
-            let read = tokio::task::spawn_blocking(move || unreported_runs(&folder, is_kept));
+            let read = tokio::task::spawn_blocking(move || unreported_runs(&folder));
             if let Ok(Ok(runs)) = timeout_at(deadline, read).await {
-                left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
+                left.runs =
+                    runs.iter().map(|run| self.left_run(run, state_without_server(run, is_kept))).collect();
             }
         }
         left
     }
 
-    fn left_run(&self, LoggedRun { run, data, state, .. }: LoggedRun) -> LeftoverRun {
-        let details = RunDetails { agent: String::new(), ..details_of(&self.root, run, data) };
+    fn left_run(&self, run: &LoggedRun, state: RunState) -> LeftoverRun {
+        let details = details_of(&self.root, &run.record.announcement);
+        let details = RunDetails { agent: String::new(), ..details };
         LeftoverRun { details, state: Some(state) }
     }
 }
 
-/// The runs that were not reported to an agent, as they are now that their server has gone.
-fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
+/// The runs that were not reported to an agent.
+fn unreported_runs(folder: &KeeperFolder) -> Vec<LoggedRun> {
     let reported = folder.reported();
     let mut runs = logged_runs(&folder.path);
-    runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
-    for run in &mut runs {
-        match run.state {
-            RunState::Queued if !run.is_sent => run.state = NOT_RUN,
-            RunState::Queued | RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
-                run.state = RunState::KernelDied { how: KEEPER_DIED.into() };
-            }
-            _ => {}
-        }
-    }
+    runs.retain(|run| !run.record.is_acknowledged && !reported.contains(run.id()));
     runs
+}
+
+/// The state of a run now that its server has gone.
+fn state_without_server(run: &LoggedRun, is_kept: bool) -> RunState {
+    match &run.stage {
+        RunStage::Queued if run.request().is_none() => NOT_RUN,
+        stage if !is_kept && !stage.is_over() => RunState::KernelDied { how: KEEPER_DIED.into() },
+        stage => stage.clone().into(),
+    }
 }
 
 /// The first reply reports these. Those that are over are not reported again.

@@ -11,12 +11,13 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
 use keeper::{
-    ClientFrame, KeeperFolder, KeeperState, KeptKernel, LogFollower, Shown, StateFolder, StopError,
-    kept_kernels, waiting_folders,
+    ClientFrame, KeeperFolder, KeeperState, KeptKernel, LogFollower, StateFolder, StopError, kept_kernels,
+    waiting_folders,
 };
+use kernel::log::{LoggedRun, RunStage};
 use notebook::Notebook;
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
+use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId};
 
 use super::logged::seen_runs;
 use super::{Machine, SeenKernel, SeenRun, already_ended};
@@ -54,14 +55,14 @@ impl FolderMachine {
     /// Sends a line to a run that waits for one, and returns once the run has it.
     async fn answer(&self, run: RunId, line: String) -> Result<(), Error> {
         let _turn = self.answering.lock().await;
-        let wanted = self.of_run(&run, |state, shown| is_waiting(state).then(|| shown.answer(line))).await?;
+        let wanted = self.of_run(&run, |run| is_waiting(run).then(|| ClientFrame::answer(run, line))).await?;
         let (kernel, Some(answer)) = wanted else {
             let cause = format!("Run {run} is not waiting for input.");
             return Err(Error::new(ErrorKind::InvalidArgument, cause, "Look at its cell."));
         };
         tell(&kernel, answer).await?;
         let taken = async {
-            while self.of_run(&run, |state, _| is_waiting(state)).await.is_ok_and(|(_, waits)| waits) {
+            while self.of_run(&run, is_waiting).await.is_ok_and(|(_, waits)| waits) {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
         };
@@ -146,21 +147,21 @@ impl FolderMachine {
     async fn of_run<T>(
         &self,
         run: &RunId,
-        ask: impl FnOnce(&RunState, &Shown) -> T,
+        ask: impl FnOnce(&LoggedRun) -> T,
     ) -> Result<(KeptKernel, T), Error> {
         for (kernel, log) in self.kernels().await {
             let log = log.lock();
-            let mut unfinished = log.runs().filter(|(logged, _)| !logged.state.is_over());
-            if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run) {
-                return Ok((kernel, ask(&logged.state, shown)));
+            let mut unfinished = log.runs().filter(|logged| !logged.stage.is_over());
+            if let Some(logged) = unfinished.find(|logged| logged.id() == run) {
+                return Ok((kernel, ask(logged)));
             }
         }
         Err(already_ended(run))
     }
 }
 
-fn is_waiting(state: &RunState) -> bool {
-    matches!(state, RunState::WaitingForInput { .. })
+fn is_waiting(run: &LoggedRun) -> bool {
+    matches!(run.stage, RunStage::WaitingForInput { .. })
 }
 
 async fn tell(kernel: &KeptKernel, frame: Result<ClientFrame, StopError>) -> Result<(), Error> {
@@ -189,7 +190,7 @@ impl Machine for FolderMachine {
     fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
         let run = run.clone();
         async move {
-            let (kernel, interrupt) = self.of_run(&run, |_, shown| shown.interrupt()).await?;
+            let (kernel, interrupt) = self.of_run(&run, ClientFrame::interrupt).await?;
             tell(&kernel, interrupt).await
         }
         .boxed()

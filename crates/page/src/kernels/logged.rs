@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keeper::{LogFollower, LoggedRun, Shown};
+use keeper::LogFollower;
+use kernel::log::LoggedRun;
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, NotebookPath, Place, RunId, RunState};
+use place::{Error, ErrorKind, NotebookPath, Place, RunDetails, RunId, RunState};
 use run_logs::{CurrentLog, RunLogs};
 
 use super::server::RunSource;
@@ -82,43 +83,39 @@ pub(super) fn seen_runs(
     path: impl Fn(&Path) -> Option<NotebookPath>,
 ) -> Vec<SeenRun> {
     let mut ended = 0;
-    let is_seen = |(run, _): &(&LoggedRun, &Shown)| {
-        let is_over = run.state.is_over() || !is_alive;
+    let is_seen = |run: &&LoggedRun| {
+        let is_over = run.stage.is_over() || !is_alive;
         ended += usize::from(is_over);
         // One that was withdrawn before it was sent has no end.
-        if is_over { ended <= MAX_ENDED } else { !run.is_acknowledged }
+        if is_over { ended <= MAX_ENDED } else { !run.record.is_acknowledged }
     };
-    let seen = log.runs().rev().filter(is_seen).map(|(run, shown)| seen_run(run, shown, is_alive, &path));
+    let seen = log.runs().rev().filter(is_seen).map(|run| seen_run(run, is_alive, &path));
     let mut runs: Vec<SeenRun> = seen.collect();
     runs.reverse();
     runs
 }
 
-fn seen_run(
-    run: &LoggedRun,
-    shown: &Shown,
-    is_alive: bool,
-    path: impl Fn(&Path) -> Option<NotebookPath>,
-) -> SeenRun {
-    let is_over = run.state.is_over();
-    let age = || shown.changed_at.and_then(|at| SystemTime::now().duration_since(at).ok());
+fn seen_run(run: &LoggedRun, is_alive: bool, path: impl Fn(&Path) -> Option<NotebookPath>) -> SeenRun {
+    let is_over = run.stage.is_over();
+    let age = || run.changed_at.and_then(|at| SystemTime::now().duration_since(at).ok());
     let is_recent = is_over && age().is_some_and(|age| age < RECENT);
-    let has_outputs = (!is_over || is_recent) && shown.is_whole();
+    let has_outputs = (!is_over || is_recent) && run.is_whole();
     let state = if is_over || is_alive {
-        run.state.clone()
+        run.stage.clone().into()
     } else {
         RunState::KernelDied { how: "its keeper has ended".into() }
     };
+    let RunDetails { run: id, notebook, cell, source, .. } = RunDetails::announced(&run.record.announcement);
     SeenRun {
-        id: run.run.clone(),
-        notebook: run.data.notebook.as_deref().map(Path::new).and_then(path),
-        cell: run.data.cell.clone(),
-        source: run.data.source.clone(),
+        id,
+        notebook: notebook.as_deref().map(Path::new).and_then(path),
+        cell,
+        source,
         state,
-        since: shown.started_at.or(shown.requested_at),
-        execution_count: shown.execution_count,
-        outputs: has_outputs.then(|| shown.outputs().into()),
-        version: if has_outputs { shown.version } else { 0 },
+        since: run.started_at.or(Some(run.record.announced_at)),
+        execution_count: run.execution_count,
+        outputs: has_outputs.then(|| run.outputs().into()),
+        version: if has_outputs { run.version } else { 0 },
         is_recent,
         takes_input: true,
         is_interruptible: true,

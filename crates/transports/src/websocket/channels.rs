@@ -11,9 +11,9 @@ use super::connect::{Dialer, Redialed};
 use super::dial::DialError;
 use super::inbox::Inbox;
 use super::reconnection::{self, Outage, Reconnection};
-use super::resumed::{Clock, RecordLog, Sinks};
+use super::resumed::RecordLog;
 use super::socket::{KernelSocket, Parts};
-use kernel::log::{Announcement, LogRecord};
+use kernel::log::{Announcement, Followed, LogRecord};
 use kernel::messages::{self, Channel, Message, Outgoing};
 use kernel::{Death, LossCause, Received, Transport};
 
@@ -40,7 +40,7 @@ pub(crate) struct Channels {
 
 /// What belongs to the runs of an earlier connection.
 struct Resumed {
-    clock: Clock,
+    followed: Followed,
     /// What is received again.
     early: VecDeque<Received>,
 }
@@ -75,12 +75,12 @@ impl Channels {
         dialer: Dialer,
         outage: Outage,
         log: Option<Arc<dyn RecordLog>>,
-        resume: Option<(Vec<LogRecord>, Sinks, Clock)>,
+        resume: Option<(Vec<LogRecord>, Followed)>,
     ) -> Self {
         let mut inbox = Inbox::new(&dialer.session);
-        let resumed = resume.map(|(past, sinks, clock)| {
-            inbox.resume(past, sinks);
-            Resumed { clock, early: VecDeque::new() }
+        let resumed = resume.map(|(past, mut followed)| {
+            inbox.resume(past, &mut followed);
+            Resumed { followed, early: VecDeque::new() }
         });
         let (reconnection, next) = Reconnection::start(outage, Instant::now());
         let connection = match next {
@@ -108,13 +108,13 @@ impl Channels {
     }
 
     fn next_early(&mut self) -> Option<Received> {
-        let Resumed { clock, early } = self.resumed.as_mut()?;
+        let Resumed { followed, early } = self.resumed.as_mut()?;
         let next = early.pop_front();
         // The kernel's own time: now is when the message was read, which may be hours later.
-        *clock.lock() = match &next {
+        followed.set_time(match &next {
             Some(Received::Message(message)) => message.date(),
             _ => None,
-        };
+        });
         next
     }
 

@@ -9,21 +9,18 @@
 //! | our answer to an `input_request` | [`Received::InputAnswered`] |
 //! | the end of the log, once a socket is open | [`Received::Reconnected`]: what the server has kept follows |
 
-use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use notebook::Json;
-use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
 use kernel::GapCause;
 use kernel::Ready;
-use kernel::log::{Announcement, LogEvent, LogRecord, Peek};
-use kernel::messages::{Channel, Message, Outgoing};
-use kernel::{Death, Event, MessageId, Outcome, Sink, TimedEvents, drive};
+use kernel::log::{Announcement, Followed, LogEvent, LogRecord};
+use kernel::messages::Outgoing;
+use kernel::{Death, MessageId, Outcome, TimedEvents, drive};
 use kernel::{Received, Transport};
 
 /// Where a connection writes what a later one needs to follow its runs.
@@ -46,59 +43,20 @@ pub struct SessionLog {
     pub log: Arc<dyn RecordLog>,
 }
 
-/// When the kernel sent what is being handled; `None` for now.
-pub(super) type Clock = Arc<Mutex<Option<SystemTime>>>;
-
-/// The sinks of followed executions, by request.
-pub(super) type Sinks = HashMap<MessageId, Sink>;
-
-/// Sinks for executions, where their events come out, and how many have not ended.
-pub(super) fn follow(
-    followed: &[MessageId],
-    clock: &Clock,
-) -> (Sinks, Vec<TimedEvents>, watch::Receiver<usize>) {
-    let (unfinished, receiver) = watch::channel(followed.len());
-    let unfinished = Arc::new(unfinished);
-    let sinks = followed.iter().map(|id| {
-        let (sender, events) = mpsc::unbounded_channel();
-        let (clock, unfinished) = (clock.clone(), unfinished.clone());
-        let sink: Sink = Box::new(move |event| {
-            let is_end = matches!(event, Event::Finished(_));
-            // Nobody may want to know any longer.
-            let _ = sender.send((clock.lock().unwrap_or_else(SystemTime::now), event));
-            if is_end {
-                unfinished.send_modify(|count| *count -= 1);
-            }
-        });
-        ((id.clone(), sink), events)
-    });
-    let (sinks, events) = sinks.unzip();
-    (sinks, events, receiver)
-}
-
 impl Inbox {
     /// Takes what an earlier connection has logged. That counts as a connection of its own, so what the server replays of it is recognised
     /// once a socket is open.
-    pub(super) fn resume(&mut self, past: Vec<LogRecord>, mut sinks: Sinks) {
+    pub(super) fn resume(&mut self, past: Vec<LogRecord>, followed: &mut Followed) {
         for record in past {
-            match record {
-                LogRecord::Announced(Announcement { message: Some(id), .. }) => {
-                    self.requested(&id);
-                    if let Some(sink) = sinks.remove(&id) {
-                        self.add(Received::Adopted(id, sink));
-                    }
-                }
-                LogRecord::FromKernel { channel, parts } => {
-                    if let Some(message) = Message::of_parts(channel, parts) {
-                        self.push(message, Instant::now());
-                    }
-                }
-                LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
-                    let request = Peek::of(Channel::Stdin, &parts).parent;
-                    self.add(Received::InputAnswered { request });
-                }
-                LogRecord::Event(LogEvent::Cut { message }) => self.dropped(GapCause::LogLimit, &message),
+            match &record {
+                LogRecord::Announced(Announcement { message: Some(id), .. }) => self.requested(id),
+                LogRecord::Event(LogEvent::Cut { message }) => self.dropped(GapCause::LogLimit, message),
                 _ => {}
+            }
+            match followed.received(record) {
+                Some(Received::Message(message)) => self.push(*message, Instant::now()),
+                Some(other) => self.add(other),
+                None => {}
             }
         }
     }
@@ -106,9 +64,10 @@ impl Inbox {
 
 /// What became of logged executions, as far as the log says; those that have not ended there end with `outcome`.
 pub async fn read_logged(log: SessionLog, outcome: Outcome) -> Vec<TimedEvents> {
-    let (sinks, events, _) = follow(&log.followed, &Clock::default());
+    let mut followed = Followed::default();
+    let events = log.followed.into_iter().map(|request| followed.follow(request)).collect();
     let mut inbox = Inbox::new(&log.session);
-    inbox.resume(log.past, sinks);
+    inbox.resume(log.past, &mut followed);
     inbox.add(Received::Ended(outcome));
     let ready = Ready { language_info: Json::empty_object(), process: None };
     let (_client, driver) = drive(Logged { inbox }, ready);

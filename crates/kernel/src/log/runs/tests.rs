@@ -1,156 +1,87 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::Death;
 
-const LIMIT: u64 = 100;
+fn announcement(run: &str, message: Option<&str>) -> LogRecord {
+    let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
+    LogRecord::Announced(Announcement { run: run.into(), message: message.map(Into::into), data })
+}
 
-fn runs() -> Runs {
-    let mut runs = Runs::default();
-    for (run, message, offset, owner) in [("r1", "m1", 10, 1), ("r2", "m2", 20, 2)] {
-        let announcement = Announcement { run: run.into(), message: Some(message.into()), data: Value::Null };
-        runs.announce(announcement, offset, Some(owner), SystemTime::UNIX_EPOCH);
+pub(in crate::log) fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
+    let header = json!({ "msg_id": "1", "msg_type": kind });
+    let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+    LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+}
+
+fn idle(parent: &str) -> LogRecord {
+    message(Channel::Iopub, "status", parent, &json!({ "execution_state": "idle" }))
+}
+
+/// The stages of the runs after these records, and whether each is acknowledged.
+fn stages(records: &[LogRecord]) -> Vec<(RunStage, bool)> {
+    let mut runs = RunsInLog::default();
+    for record in records {
+        runs.read(SystemTime::UNIX_EPOCH, 0, record);
     }
-    runs
-}
-
-fn peek(kind: &str, parent: &str, state: Option<&str>) -> Peek {
-    let state = state.map(str::to_owned);
-    Peek { id: String::new(), kind: kind.to_owned(), parent: parent.to_owned(), state }
-}
-
-fn finish(runs: &mut Runs, message: &str) {
-    runs.received(Channel::Shell, &peek("execute_reply", message, None), 1, LIMIT);
-    runs.received(Channel::Iopub, &peek("status", message, Some("idle")), 1, LIMIT);
-}
-
-/// The names of the runs that a client adopts, and where the first begins.
-fn adopt(runs: &mut Runs, client: ClientId) -> (Vec<String>, Option<u64>) {
-    let (adopted, from) = runs.adopt(client);
-    (adopted.into_iter().map(|run| run.announcement.run.to_string()).collect(), from)
+    runs.into_iter().map(|run| (run.stage, run.record.is_acknowledged)).collect()
 }
 
 #[test]
-fn only_runs_of_clients_that_are_gone_are_adopted_and_by_one_client() {
-    let mut runs = runs();
-    let nothing = (Vec::new(), None);
-    assert_eq!(adopt(&mut runs, 3), nothing);
-    assert!(runs.client_gone(1) && !runs.client_gone(1) && !runs.client_gone(77));
-    assert_eq!(runs.orphans(), 1);
-    assert_eq!(adopt(&mut runs, 3), (vec!["r1".to_owned()], Some(10)));
-    assert_eq!(adopt(&mut runs, 4), nothing);
-    assert!(runs.client_gone(3), "the one that adopted it has gone, too");
-    assert_eq!(adopt(&mut runs, 4).0, ["r1"]);
+fn a_run_is_over_once_the_kernel_has_replied_and_is_idle() {
+    let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
+    let mut records = vec![announcement("r1", None), announcement("r1", Some("m"))];
+    assert_eq!(stages(&records[..1]), [(RunStage::Queued, false)]);
+    assert_eq!(stages(&records), [(RunStage::Queued, false)], "another run may have the kernel");
+    records.push(message(Channel::Iopub, "status", "m", &json!({ "execution_state": "busy" })));
+    assert_eq!(stages(&records), [(RunStage::Running, false)]);
+    records.push(message(Channel::Shell, "execute_reply", "m", &failed));
+    assert_eq!(stages(&records), [(RunStage::Running, false)]);
+    records.push(idle("m"));
+    let error = Outcome::Error { execution_count: None, name: "E".to_owned(), value: "v".to_owned() };
+    let over = RunStage::Over(error);
+    assert_eq!(stages(&records), [(over.clone(), false)]);
+    records.push(LogRecord::Acknowledged { run: "r1".into() });
+    records.push(LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }));
+    assert_eq!(stages(&records), [(over, true)]);
 }
 
 #[test]
-fn a_run_is_over_after_its_reply_and_idle() {
-    let mut runs = runs();
-    runs.received(Channel::Iopub, &peek("status", "m1", Some("busy")), 1, LIMIT);
-    runs.received(Channel::Shell, &peek("execute_reply", "m1", None), 1, LIMIT);
-    finish(&mut runs, "m2");
-    assert!(runs.is_running(), "m1 is not idle");
-    finish(&mut runs, "m1");
-    assert!(!runs.is_running());
-    assert!(runs.to_settle().is_empty(), "all have owners");
-    runs.client_gone(1);
-    assert_eq!(runs.to_settle(), [&RunId::from("r1")]);
-    assert!(runs.store(&"r1".into()) && !runs.store(&"r1".into()));
-    assert!(runs.to_settle().is_empty());
-    let (adopted, _) = runs.adopt(3);
-    assert!(adopted[0].is_stored && !adopted[0].is_acknowledged);
-}
-
-#[test]
-fn a_request_that_its_client_had_no_time_to_send_is_known() {
-    let mut runs = runs();
-    runs.requested("m1");
-    runs.requested("other");
-    assert!(runs.unrequested(1).is_empty());
-    assert_eq!(runs.unrequested(2), ["m2"]);
-    runs.ended("m2");
-    assert!(runs.unrequested(2).is_empty());
-}
-
-#[test]
-fn nothing_is_settled_while_an_orphan_runs() {
-    let mut runs = runs();
-    runs.client_gone(1);
-    runs.client_gone(2);
-    finish(&mut runs, "m1");
-    assert!(runs.to_settle().is_empty());
-    runs.kernel_ended();
-    assert_eq!(runs.to_settle(), [&RunId::from("r1"), &"r2".into()]);
-    assert!(!runs.is_running());
-}
-
-#[test]
-fn what_was_acknowledged_is_shown_until_newer_runs_need_its_place() {
-    let mut runs = runs();
-    assert!(runs.acknowledge(&"r1".into()) && !runs.acknowledge(&"r1".into()));
-    assert!(!runs.client_gone(1), "nothing is left to do");
-    assert_eq!((runs.orphans(), runs.has_unread()), (0, true));
-    for client in [3, 4] {
-        let (adopted, from) = runs.adopt(client);
-        assert_eq!((&*adopted[0].announcement.run, adopted.len(), from), ("r1", 1, Some(10)));
-        assert!(adopted[0].is_acknowledged);
-    }
-    runs.forget(HISTORY_BYTES);
-    assert_eq!(runs.oldest(), Some(10));
-    runs.forget(HISTORY_BYTES + 50);
-    assert_eq!(runs.oldest(), Some(20), "it was not acknowledged");
-    assert!(runs.acknowledge(&"r2".into()) && !runs.has_unread());
-    for number in 0..HISTORY {
-        let run = RunId::from(format!("later {number}"));
-        let announcement = Announcement { run: run.clone(), message: None, data: Value::Null };
-        runs.announce(announcement, 100, None, SystemTime::UNIX_EPOCH);
-        runs.acknowledge(&run);
-    }
-    runs.forget(200);
-    assert_eq!((adopt(&mut runs, 5).0.len(), runs.oldest()), (HISTORY, Some(100)));
-}
-
-#[test]
-fn a_run_whose_request_was_never_sent_is_no_running_one() {
-    let mut runs = Runs::default();
-    let announcement = |message: Option<&str>| Announcement {
-        run: "r1".into(),
-        message: message.map(Into::into),
-        data: Value::Null,
+fn an_interrupt_ends_what_has_started_whatever_the_kernel_calls_it() {
+    let end = |reply: &Value, is_started: bool| {
+        let mut records = vec![announcement("r1", Some("m"))];
+        records.extend(is_started.then(|| message(Channel::Iopub, "execute_input", "m", &json!({}))));
+        records.extend([message(Channel::Shell, "execute_reply", "m", reply), idle("m")]);
+        stages(&records).remove(0).0
     };
-    runs.announce(announcement(None), 5, Some(1), SystemTime::UNIX_EPOCH);
-    assert!(!runs.is_running());
-    runs.announce(announcement(Some("m")), 50, Some(1), SystemTime::UNIX_EPOCH);
-    assert!(runs.is_running());
-    runs.announce(announcement(None), 60, Some(1), SystemTime::UNIX_EPOCH);
-    assert!(runs.is_running(), "a late announcement changes nothing");
-    assert_eq!(runs.oldest(), Some(5));
+    for status in ["abort", "aborted"] {
+        assert_eq!(
+            end(&json!({ "status": status }), true),
+            RunStage::Over(Outcome::Interrupted { is_started: true })
+        );
+        assert_eq!(end(&json!({ "status": status }), false), RunStage::Over(Outcome::Aborted));
+    }
 }
 
 #[test]
-fn outputs_beyond_the_limit_are_cut_and_nothing_else() {
-    let mut runs = runs();
-    let stream = peek("stream", "m1", None);
-    assert_eq!(runs.received(Channel::Iopub, &stream, 90, LIMIT), LogDecision::Keep);
-    assert_eq!(runs.received(Channel::Iopub, &stream, 90, LIMIT), LogDecision::CutFromHere);
-    assert_eq!(runs.received(Channel::Iopub, &stream, 1, LIMIT), LogDecision::Drop);
-    for (channel, kind) in [(Channel::Shell, "execute_reply"), (Channel::Iopub, "error")] {
-        assert_eq!(runs.received(channel, &peek(kind, "m1", None), 90, LIMIT), LogDecision::Keep);
-    }
-    let error = peek("error", "m1", None);
-    assert_eq!(runs.received(Channel::Iopub, &error, 90, LIMIT), LogDecision::Drop, "many tracebacks");
-    assert_eq!(runs.received(Channel::Iopub, &peek("stream", "m2", None), 90, LIMIT), LogDecision::Keep);
-    assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 900, LIMIT), LogDecision::Keep);
-    assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 1, 0), LogDecision::Drop);
-    assert_eq!(runs.received(Channel::Iopub, &peek("status", "x", None), 1, 0), LogDecision::Keep);
-}
-
-#[test]
-fn displays_results_and_messages_of_widgets_count_as_text_does() {
-    let widgets = ["comm_open", "comm_msg", "comm_close", "data_pub"];
-    for kind in ["display_data", "update_display_data", "execute_result"].into_iter().chain(widgets) {
-        let mut runs = runs();
-        let output = peek(kind, "m1", None);
-        let decided = [90, 90, 1].map(|bytes| runs.received(Channel::Iopub, &output, bytes, LIMIT));
-        assert_eq!(decided, [LogDecision::Keep, LogDecision::CutFromHere, LogDecision::Drop], "{kind}");
-    }
+fn the_death_of_a_kernel_ends_what_it_was_sent_and_nothing_else() {
+    let asks = json!({ "prompt": "name", "password": false });
+    let records = [
+        announcement("r1", Some("m1")),
+        message(Channel::Stdin, "input_request", "m1", &asks),
+        announcement("r2", Some("m2")),
+        LogRecord::Event(LogEvent::Withdrawn { message: "m2".into() }),
+        announcement("r3", None),
+        LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }),
+    ];
+    let waits = RunStage::WaitingForInput { prompt: "name".to_owned(), is_password: false };
+    assert_eq!(stages(&records[..2]), [(waits, false)]);
+    let parts = [json!({ "msg_id": "2", "msg_type": "input_reply" }), json!({ "msg_id": "1" }), json!({})];
+    let parts = parts.map(|part| Bytes::from(part.to_string())).into();
+    let answer = LogRecord::ToKernel { channel: Channel::Stdin, parts };
+    let answered =
+        [announcement("r1", Some("m1")), message(Channel::Stdin, "input_request", "m1", &asks), answer];
+    assert_eq!(stages(&answered), [(RunStage::Running, false)]);
+    let died = RunStage::Over(Outcome::KernelDied { how: Death::from("killed") });
+    assert_eq!(stages(&records), [(died, false), (RunStage::Withdrawn, false), (RunStage::Queued, false)]);
 }

@@ -15,7 +15,7 @@ use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan, RunDet
 use super::{LocalKernel, Phase};
 use crate::launch::keeping::KernelKeeping;
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
-use crate::launch::running::{AttachedKernel, KeeperLogger, RunningKernel};
+use crate::launch::running::{AttachedKernel, KeeperLogger, RunningKernel, details_of};
 use environments::ProcessEnv;
 use files::Root;
 
@@ -137,7 +137,10 @@ impl LocalKernel {
         let only_stores = self.keeping.as_ref().is_some_and(|keeping| keeping.only_stores);
         let logger = Arc::new(KeeperLogger { keeper: keeper_handle, root, only_stores });
         let executor = ClientExecutor::logged(connection.client, logger.clone());
-        let orphans = connection.orphans.into_iter().map(|orphan| logger.orphan(orphan, &executor));
+        let orphans = connection.orphans.into_iter().map(|(record, events)| {
+            let details = details_of(&self.root, &record.announcement);
+            Orphan::new(record, details, events, executor.clone())
+        });
         self.state.lock().kept.orphans.extend(orphans);
         let mut kernel = AttachedKernel::new(executor, logger);
         kernel.process = KeptKernel::ask(keeper.folder.clone(), keeper.record.clone()).await.process;

@@ -27,8 +27,9 @@ impl EarlierKernelRuns for LocalKernel {
         async {
             let Some(keeper) = keeper else { return Vec::new() };
             let read = tokio::task::spawn_blocking(move || logged_runs(&keeper.folder.path)).await;
-            let runs = read.unwrap_or_default().into_iter().filter(|run| run.is_sent && run.is_unfinished());
-            runs.map(|run| details_of(&self.root, run.run, run.data)).collect()
+            let runs = read.unwrap_or_default().into_iter();
+            let runs = runs.filter(|run| run.request().is_some() && run.is_unfinished());
+            runs.map(|run| details_of(&self.root, &run.record.announcement)).collect()
         }
         .boxed()
     }
