@@ -15,6 +15,7 @@ use crate::open_notebook::OpenNotebook;
 use crate::telemetry;
 use crate::view::{RunCell, RunView};
 
+mod announced;
 mod progress;
 mod waiting;
 
@@ -337,6 +338,7 @@ impl Run {
             progress.ended_at = Some(Instant::now());
         }
         drop(progress);
+        self.retract();
         self.close();
     }
 

@@ -39,7 +39,7 @@ mod storing;
 mod task;
 
 pub use others::PendingRun;
-use task::knows_queue;
+pub(crate) use task::knows_queue;
 
 /// How long an interrupt waits for the kernel to begin with the code.
 const MAX_START: Duration = Duration::from_secs(1);
@@ -65,8 +65,6 @@ pub struct Runner {
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     /// The runs of earlier servers in the first reply, and whether they were over then.
     reported: Mutex<HashMap<RunId, bool>>,
-    /// Where runs are announced whose kernel does not know of them yet.
-    announced: Mutex<HashMap<RunId, Arc<dyn Place>>>,
     /// Whether this program ends: no further run begins, and the next server reports those that were announced.
     is_ending: AtomicBool,
     tasks: TaskTracker,
@@ -88,7 +86,6 @@ impl Runner {
             line_asker: OnceLock::new(),
             queues: Mutex::default(),
             reported: Mutex::default(),
-            announced: Mutex::default(),
             is_ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
@@ -222,7 +219,6 @@ impl Runner {
             if let Err(error) = ran {
                 begun.end(RunState::Failed(error));
             }
-            runner.handed_over(&begun);
         };
         self.tasks.spawn(slot.hold_during(running).instrument(run.span()));
         run
@@ -277,6 +273,7 @@ impl Runner {
     /// Ends the runs on kernels that keep running without us; nothing else would end them. Returns whether there were any.
     pub fn end_runs_that_continue(&self) -> bool {
         self.is_ending.store(true, Ordering::Relaxed);
+        self.journal.runs().iter().for_each(|run| run.leave_announced());
         let continues = |run: &Arc<Run>| {
             !run.state().is_over() && run.kernel().is_some_and(|kernel| kernel.outlives_us())
         };
@@ -290,41 +287,6 @@ impl Runner {
             }
         }
         !runs.is_empty()
-    }
-
-    /// Lets a later server know of a run whose kernel does not know of it yet.
-    pub(crate) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
-        let Some(runs) = place.earlier_runs() else { return };
-        runs.announce(&run.details());
-        self.announced.lock().insert(run.id().clone(), place.clone());
-    }
-
-    /// Lets a later server know of a run that waits for its turn on a kernel of `place`.
-    pub(crate) fn announce_at(&self, kernel: &dyn Kernel, place: &Arc<dyn Place>, run: &Run) {
-        announce_to(kernel, run);
-        if knows_queue(kernel) {
-            self.handed_over(run);
-        } else {
-            self.announce(place, run);
-        }
-    }
-
-    /// The kernel of a run knows of it, or the run is over and agents know that.
-    pub(crate) fn handed_over(&self, run: &Run) {
-        if self.is_ending.load(Ordering::Relaxed) {
-            return;
-        }
-        let place = self.announced.lock().remove(run.id());
-        if let Some(runs) = place.as_ref().and_then(|place| place.earlier_runs()) {
-            runs.retract(run.id());
-        }
-    }
-
-    /// A run that was announced does not run, and agents know of it.
-    pub(crate) fn retract(&self, kernel: &dyn Kernel, run: &Run) {
-        if let Some(runs) = kernel.earlier_runs().filter(|_| !self.is_ending.load(Ordering::Relaxed)) {
-            runs.retract(run.id());
-        }
     }
 
     /// Waits until all runs have stored how they ended.
@@ -356,11 +318,11 @@ impl Runner {
         let known = kernels.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             if !knows_queue(&*kernel) {
-                self.announce(place, run);
+                run.announce(place);
             }
             return Ok(kernel);
         }
-        self.announce(place, run);
+        run.announce(place);
         let request = KernelRequest { is_for_run: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
             KernelChoice::Kernel { kernel, is_new } => {
@@ -387,11 +349,4 @@ pub async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
 /// A place must start a kernel when a run needs one.
 pub fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
-}
-
-/// Lets the keeper or server of a kernel know of a run, now or when the kernel is ready.
-fn announce_to(kernel: &dyn Kernel, run: &Run) {
-    if let Some(runs) = kernel.earlier_runs() {
-        runs.announce(&run.details());
-    }
 }

@@ -84,13 +84,8 @@ impl Series {
                     self.runner.run_in_notebook(&self.notebook, run, self.session).await;
                     has_run |= run.is_finished();
                     self.stopped = self.why_to_stop(run, cell.map(|(index, _)| index));
-                    continue;
                 }
             }
-            if let Some(kernel) = self.notebook.kernel() {
-                self.runner.retract(&*kernel, run);
-            }
-            self.runner.handed_over(run);
         }
     }
 
@@ -98,12 +93,10 @@ impl Series {
     fn announce(&self, index: usize) {
         match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
             Some(kernel) if index < 2 => {
-                for waiting in &self.runs[index..] {
-                    self.runner.announce_at(&*kernel, self.notebook.place(), waiting);
-                }
+                self.runs[index..].iter().for_each(|it| it.wait_for(&kernel, self.notebook.place()));
             }
             None if index == 0 => {
-                self.runs.iter().for_each(|it| self.runner.announce(self.notebook.place(), it));
+                self.runs.iter().for_each(|it| it.announce(self.notebook.place()));
             }
             _ => {}
         }

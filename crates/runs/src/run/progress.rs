@@ -5,9 +5,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
-use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus, SessionId, SkipReason};
+use place::{Execution, Kernel, RunState, SaveStatus, SessionId, SkipReason};
 use tracing::Span;
 
+use super::announced::Announced;
 use crate::memory_changes::MemoryChanges;
 use crate::telemetry::TRACED;
 
@@ -88,6 +89,7 @@ pub(crate) struct RunProgress {
     pub(crate) is_restart_said: bool,
     /// The code has asked for the end of the kernel.
     pub(crate) exit: Option<Exit>,
+    pub(super) announced: Announced,
     /// `None` once the run has ended.
     pub(super) span: Option<Span>,
 }
@@ -239,24 +241,16 @@ impl RunProgress {
             }
             // Some kernels give no name. Any other error after an interrupt is one of the code, for example of a `finally`.
             Outcome::Error { name, .. } if is_stopped && name.is_empty() => RunState::Interrupted,
-            Outcome::Error { name, value, .. } => RunState::of_error(name, value),
-            Outcome::Interrupted { is_started: true } => RunState::Interrupted,
-            Outcome::Interrupted { is_started: false } => RunState::Skipped { reason: SkipReason::NoReply },
-            Outcome::Aborted => RunState::Skipped {
-                reason: match self.stop {
-                    Stop::Interrupt => SkipReason::Cancelled,
-                    Stop::Restart => SkipReason::Restarted,
-                    Stop::NotRequested => SkipReason::Aborted,
-                },
-            },
+            Outcome::Aborted if self.stop == Stop::Interrupt => {
+                RunState::Skipped { reason: SkipReason::Cancelled }
+            }
+            Outcome::Aborted if self.stop == Stop::Restart => {
+                RunState::Skipped { reason: SkipReason::Restarted }
+            }
             Outcome::KernelDied { .. } | Outcome::Lost { .. } if self.stop == Stop::Restart => {
                 RunState::Interrupted
             }
-            Outcome::KernelDied { how } => RunState::KernelDied { how },
-            Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
-            Outcome::Refused { cause } => {
-                RunState::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
-            }
+            outcome => RunState::of_outcome(outcome),
         };
         self.notes.retain(|note| !note.starts_with(RECONNECTING));
         self.ended_at = Some(at);

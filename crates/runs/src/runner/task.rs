@@ -12,7 +12,7 @@ use place::{
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{Runner, announce_to, no_kernel};
+use super::{Runner, no_kernel};
 use crate::error_hints;
 use crate::kernel_queue::KernelQueue;
 use crate::memory_changes::MemoryChanges;
@@ -58,9 +58,9 @@ impl Runner {
             match &kernel {
                 Some(kernel) => {
                     run.set_kernel(kernel.clone());
-                    self.announce_at(&**kernel, notebook.place(), run);
+                    run.wait_for(kernel, notebook.place());
                 }
-                None => self.announce(notebook.place(), run),
+                None => run.announce(notebook.place()),
             }
         }
         let restarts = || kernel.as_ref().map(|kernel| self.queue(kernel.id()).restarts());
@@ -76,16 +76,7 @@ impl Runner {
                 run.skip(reason.clone());
             }
         }
-        if runs.iter().any(|run| !run.state().is_over()) {
-            return true;
-        }
-        for run in runs {
-            if let Some(kernel) = &kernel {
-                self.retract(&**kernel, run);
-            }
-            self.handed_over(run);
-        }
-        false
+        runs.iter().any(|run| !run.state().is_over())
     }
 
     pub(crate) async fn run_in_notebook(
@@ -96,18 +87,13 @@ impl Runner {
     ) {
         if run.cell().is_some() && run.source().trim().is_empty() {
             // As in Jupyter: a blank cell is not sent, and its outputs stay.
-            run.end(RunState::Done);
-            if let Some(kernel) = notebook.kernel() {
-                self.retract(&*kernel, run);
-            }
-            return self.handed_over(run);
+            return run.end(RunState::Done);
         }
         let span = run.span();
         if !notebook.kernel().is_some_and(|kernel| knows_queue(&*kernel)) {
-            self.announce(notebook.place(), run);
+            run.announce(notebook.place());
         }
         self.run_with_retry(notebook, run, session).instrument(span).await;
-        self.handed_over(run);
     }
 
     /// Runs in the notebook's kernel; in another one if that turns out to be gone.
@@ -168,14 +154,13 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
-        announce_to(&*kernel, run);
+        run.announce_at(&kernel);
         let Some(_turn) = queue.enter(run).await else {
-            self.does_not_run(&*kernel, run, SkipReason::Restarted);
+            run.skip(SkipReason::Restarted);
             return Ok(());
         };
-        if run.state().is_over() {
-            self.retract(&*kernel, run);
-        } else if self.runs_after_death(&*kernel, run)
+        if !run.state().is_over()
+            && self.runs_after_death(&*kernel, run)
             && let Some(executor) = self.prepare(&kernel, &queue, run, notebook).await?
         {
             self.execute(&*kernel, &*executor, run, notebook).await;
@@ -198,12 +183,11 @@ impl Runner {
             Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
-                self.retract(&**kernel, run);
                 return Ok(None);
             }
         };
         // What waited for the kernel was passed on when it was ready.
-        self.handed_over(run);
+        run.handed_over();
         run.add_notices(kernel.take_notices());
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
@@ -222,11 +206,7 @@ impl Runner {
             executor.prepare_changes().await;
         }
         // It may have been cancelled while the kernel started.
-        if run.state().is_over() {
-            self.retract(&**kernel, run);
-            return Ok(None);
-        }
-        Ok(Some(executor))
+        Ok((!run.state().is_over()).then_some(executor))
     }
 
     /// Sends the code, and stays until its outputs are stored.
@@ -251,7 +231,7 @@ impl Runner {
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
         let begun = self.history.begin(kernel, run);
         if begun.is_restarted && run.with(|it| it.is_in_series) {
-            return self.does_not_run(kernel, run, SkipReason::SeriesStopped(RESTARTED_BETWEEN.to_owned()));
+            return run.skip(SkipReason::SeriesStopped(RESTARTED_BETWEEN.to_owned()));
         }
         if begun.is_restarted {
             run.mark_restarted();
@@ -261,6 +241,7 @@ impl Runner {
         let details = RunDetails { shown_before, ..run.details() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), details: &details };
         run.set_stage("waiting for the kernel, which may be running something else");
+        run.sent();
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
@@ -300,7 +281,7 @@ impl Runner {
                 Death::Restarted => RESTARTED_BETWEEN.to_owned(),
                 how => format!("the kernel died after the cell before it ({how}), so its variables are gone"),
             };
-            self.does_not_run(kernel, run, SkipReason::SeriesStopped(cause));
+            run.skip(SkipReason::SeriesStopped(cause));
             return false;
         }
         // Somebody else's restart is noticed as one, though it ended our connection.
@@ -332,12 +313,6 @@ impl Runner {
         if let Some(recorder) = self.recorder().filter(|_| kernel.outlives_us()) {
             recorder.flushed().await;
         }
-    }
-
-    /// Ends a run whose kernel is no longer the one for which it was requested.
-    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: SkipReason) {
-        run.skip(reason);
-        self.retract(kernel, run);
     }
 
     /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
@@ -399,7 +374,7 @@ fn is_started(kernel: &dyn Kernel) -> bool {
 }
 
 /// Whether the kernel's keeper or server knows of the runs that wait for it: before it is ready, nobody else does.
-pub(super) fn knows_queue(kernel: &dyn Kernel) -> bool {
+pub(crate) fn knows_queue(kernel: &dyn Kernel) -> bool {
     let is_ready =
         |state| matches!(state, KernelState::Idle | KernelState::Busy | KernelState::Unreachable { .. });
     !kernel.is_gone() && is_ready(kernel.description().state)
