@@ -16,11 +16,8 @@ const MAX_LINE: usize = 300;
 #[serde(default)]
 pub struct MemoryChanges {
     new: Vec<NewVariable>,
-    new_count: usize,
     changed: Vec<String>,
-    changed_count: usize,
     gone: Vec<String>,
-    gone_count: usize,
     /// Variables whose values have not changed inside either.
     pub(crate) unchanged: BTreeSet<String>,
     /// The libraries whose shared random state is another one.
@@ -33,21 +30,26 @@ pub struct MemoryChanges {
     pub(crate) changed_files: Option<BTreeMap<String, u64>>,
     /// Names and cells of frames of which outputs do not show all spaces, as Python writes them.
     exact_names: Vec<String>,
-    exact_names_count: usize,
     exact_cells: Vec<String>,
-    exact_cells_count: usize,
-    /// Whether the kernel has answered.
+    /// How many more there are that are not named.
     #[serde(skip)]
-    is_known: bool,
+    unnamed: usize,
+    /// Whether all are named that the run has made or changed.
+    #[serde(skip)]
+    names_assigned: bool,
 }
 
-/// What every answer has that is one.
+/// How many there are of each kind. Every answer says the first two.
 #[derive(Deserialize)]
-struct Counted {
-    #[serde(rename = "new_count")]
-    _new: usize,
-    #[serde(rename = "changed_count")]
-    _changed: usize,
+struct Counts {
+    new_count: usize,
+    changed_count: usize,
+    #[serde(default)]
+    gone_count: usize,
+    #[serde(default)]
+    exact_names_count: usize,
+    #[serde(default)]
+    exact_cells_count: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -72,72 +74,56 @@ impl NewVariable {
 impl MemoryChanges {
     /// The kernel's answer. Nothing if it is malformed.
     pub(crate) fn read(answer: &Json) -> Self {
-        let changes: Self = answer.decode().unwrap_or_default();
-        Self { is_known: answer.decode::<Counted>().is_ok(), ..changes }
+        let mut read: Self = answer.decode().unwrap_or_default();
+        let Ok(counts) = answer.decode::<Counts>() else { return read };
+        let unnamed = |count: usize, names: usize| count.saturating_sub(names);
+        let assigned =
+            unnamed(counts.new_count, read.new.len()) + unnamed(counts.changed_count, read.changed.len());
+        read.unnamed = assigned
+            + unnamed(counts.gone_count, read.gone.len())
+            + unnamed(counts.exact_names_count, read.exact_names.len())
+            + unnamed(counts.exact_cells_count, read.exact_cells.len());
+        let mut names = read.new.iter().map(|new| &new.name).chain(&read.changed);
+        read.names_assigned = assigned == 0 && names.all(|name| name.len() < MAX_NAME);
+        read
     }
 
     /// The variables that the run has made or changed, if the kernel has named them all.
     pub(crate) fn assigned(&self) -> Option<BTreeSet<String>> {
-        let new = self.new.iter().map(|new| &new.name);
-        let is_complete = self.is_known
-            && (self.new_count, self.changed_count) == (self.new.len(), self.changed.len())
-            && new.clone().chain(&self.changed).all(|name| name.len() < MAX_NAME);
-        is_complete.then(|| new.chain(&self.changed).cloned().collect())
+        let names = self.new.iter().map(|new| &new.name).chain(&self.changed);
+        self.names_assigned.then(|| names.cloned().collect())
     }
 
     /// Adds what a later run has changed.
     pub fn extend(&mut self, later: &Self) {
         for new in &later.new {
             if remove(&mut self.gone, &new.name) {
-                self.gone_count = self.gone_count.saturating_sub(1);
                 self.changed.push(new.name.clone());
-                self.changed_count += 1;
             } else {
                 self.new.push(new.clone());
-                self.new_count += 1;
             }
         }
         for name in &later.changed {
-            let is_known = self.new.iter().any(|new| new.name == *name) || self.changed.contains(name);
-            if !is_known {
-                self.changed.push(name.clone());
-                self.changed_count += 1;
+            if self.new.iter().all(|new| new.name != *name) {
+                add(&mut self.changed, name);
             }
         }
         for name in &later.gone {
             if let Some(index) = self.new.iter().position(|new| new.name == *name) {
                 self.new.remove(index);
-                self.new_count = self.new_count.saturating_sub(1);
                 continue;
             }
-            if remove(&mut self.changed, name) {
-                self.changed_count = self.changed_count.saturating_sub(1);
-            }
+            remove(&mut self.changed, name);
             self.gone.push(name.clone());
-            self.gone_count += 1;
         }
-        extend(
-            &mut self.exact_names,
-            &mut self.exact_names_count,
-            &later.exact_names,
-            later.exact_names_count,
-        );
-        extend(
-            &mut self.exact_cells,
-            &mut self.exact_cells_count,
-            &later.exact_cells,
-            later.exact_cells_count,
-        );
-        self.new_count += later.new_count.saturating_sub(later.new.len());
-        self.changed_count += later.changed_count.saturating_sub(later.changed.len());
-        self.gone_count += later.gone_count.saturating_sub(later.gone.len());
+        later.exact_names.iter().for_each(|name| add(&mut self.exact_names, name));
+        later.exact_cells.iter().for_each(|cell| add(&mut self.exact_cells, cell));
+        self.unnamed += later.unnamed;
     }
 
     /// One line: `new: df (DataFrame 1000×4), model (Ridge); changed: x; gone: y; exact names: ' a'`. `None` if there is nothing to
     /// say.
     pub fn line(&self) -> Option<String> {
-        let exact = self.exact_names_count + self.exact_cells_count;
-        let total = self.new_count + self.changed_count + self.gone_count + exact;
         let new: Vec<String> = self.new.iter().map(NewVariable::text).collect();
         let headed = [
             ("new", &new),
@@ -149,7 +135,8 @@ impl MemoryChanges {
         let items = headed.iter().flat_map(|(heading, names)| {
             names.iter().enumerate().map(move |(index, name)| (heading, index == 0, on_one_line(name)))
         });
-        let (mut line, mut length, mut left) = (String::new(), 0, total);
+        let named = headed.iter().map(|(_, names)| names.len()).sum::<usize>();
+        let (mut line, mut length, mut left) = (String::new(), 0, named + self.unnamed);
         for (heading, is_first, name) in items {
             let separator = match (line.is_empty(), is_first) {
                 (true, _) => "",
@@ -178,15 +165,11 @@ fn more(count: usize) -> String {
     format!(", … and {count} more")
 }
 
-/// Adds the texts that are not known yet.
-fn extend(known: &mut Vec<String>, count: &mut usize, later: &[String], later_count: usize) {
-    let before = known.len();
-    for text in later {
-        if !known.contains(text) {
-            known.push(text.clone());
-        }
+/// Adds a name that is not there.
+fn add(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
     }
-    *count += known.len() - before + later_count.saturating_sub(later.len());
 }
 
 fn remove(names: &mut Vec<String>, name: &str) -> bool {
@@ -207,11 +190,15 @@ mod tests {
 
     fn changes(new: &[(&str, &str, &str)], changed: &[&str], gone: &[&str]) -> MemoryChanges {
         let rows = new.iter().map(|(name, kind, size)| json!({ "name": name, "type": kind, "size": size }));
-        MemoryChanges::read(&Json::from_value(&json!({
+        read(&json!({
             "new": rows.collect::<Vec<_>>(), "new_count": new.len(),
             "changed": changed, "changed_count": changed.len(),
             "gone": gone, "gone_count": gone.len(),
-        })))
+        }))
+    }
+
+    fn read(answer: &serde_json::Value) -> MemoryChanges {
+        MemoryChanges::read(&Json::from_value(answer))
     }
 
     #[test]
@@ -241,7 +228,10 @@ mod tests {
         assert_eq!(names(&all), Some(vec!["df".to_owned(), "x".to_owned()]));
         assert_eq!(names(&changes(&[], &[], &[])), Some(Vec::new()));
         assert_eq!(names(&MemoryChanges::read(&Json::empty_object())), None, "other code ran");
-        assert_eq!(names(&MemoryChanges { new_count: 2, ..all.clone() }), None);
+        assert_eq!(
+            names(&read(&json!({ "new": [{ "name": "df" }], "new_count": 2, "changed_count": 0 }))),
+            None
+        );
         assert_eq!(names(&changes(&[], &["x".repeat(MAX_NAME).as_str()], &[])), None);
     }
 
@@ -255,8 +245,7 @@ mod tests {
         assert!(line.starts_with("new: first (int); changed: variable_0, variable_1, "), "{line}");
         assert!(line.ends_with(&format!("variable_{}, … and {} more", shown - 1, 81 - shown)), "{line}");
         // The kernel names only some.
-        let counted =
-            MemoryChanges { changed_count: 3, changed: vec!["x".to_owned()], ..MemoryChanges::default() };
+        let counted = read(&json!({ "new_count": 0, "changed": ["x"], "changed_count": 3 }));
         assert_eq!(counted.line().as_deref(), Some("changed: x, … and 2 more"));
         // What fits exactly is not cut.
         let exact = "x".repeat(MAX_LINE - "changed: ".len());
@@ -267,17 +256,14 @@ mod tests {
     fn the_line_spells_names_and_cells_whose_spaces_an_output_hides() {
         let mut all = MemoryChanges {
             exact_names: vec!["' a'".to_owned()],
-            exact_names_count: 1,
             ..changes(&[("df", "DataFrame", "1×1")], &[], &[])
         };
         assert_eq!(all.line().as_deref(), Some("new: df (DataFrame 1×1); exact names: ' a'"));
-        let later = MemoryChanges {
-            exact_names: vec!["' a'".to_owned(), "'b '".to_owned()],
-            exact_names_count: 9,
-            exact_cells: vec!["'S ' in ' a'".to_owned()],
-            exact_cells_count: 1,
-            ..MemoryChanges::default()
-        };
+        let later = read(&json!({
+            "new_count": 0, "changed_count": 0,
+            "exact_names": ["' a'", "'b '"], "exact_names_count": 9,
+            "exact_cells": ["'S ' in ' a'"], "exact_cells_count": 1,
+        }));
         assert_eq!(
             later.line().as_deref(),
             Some("exact names: ' a', 'b '; exact cells: 'S ' in ' a', … and 7 more")
