@@ -134,6 +134,23 @@ impl Default for RunHistory {
     }
 }
 
+impl Inner {
+    fn kernel(&mut self, kernel: &dyn Kernel) -> (&mut KnownKernel, &mut Instances) {
+        (known(&mut self.kernels, kernel.id()), &mut self.instances)
+    }
+
+    /// The present instance of a kernel that has run something.
+    fn instance(&mut self, kernel: &dyn Kernel) -> Option<u64> {
+        let (_, known) = self.kernels.iter_mut().find(|(id, _)| id == kernel.id())?;
+        known.present(process(kernel), &mut self.instances)
+    }
+
+    /// What is known of a notebook.
+    fn notebook(&self, path: &NotebookPath) -> Option<&Notebook> {
+        self.notebooks.iter().find(|(known, _)| known == path).map(|(_, notebook)| notebook)
+    }
+}
+
 impl RunHistory {
     /// Runs on kernels that outlive this program are kept from now on.
     pub(crate) fn record_with(&self, recorder: Arc<Recorder>) {
@@ -144,19 +161,17 @@ impl RunHistory {
     pub(crate) fn begin(&self, kernel: &dyn Kernel, run: &Run) -> Begun {
         let mut inner = self.inner.lock();
         self.refresh(&mut inner, kernel);
-        let Inner { kernels, instances, .. } = &mut *inner;
-        let known = known(kernels, kernel.id());
+        let (known, instances) = inner.kernel(kernel);
         let begun = known.begin(process(kernel), instances);
         note_others(known, run);
-        forget_oldest(kernels, MAX_KERNELS);
+        forget_oldest(&mut inner.kernels, MAX_KERNELS);
         begun
     }
 
     /// The kernel restarts, perhaps because an agent asked for that: what runs from now on finds no names.
     pub(crate) fn restarted(&self, kernel: &dyn Kernel, by: Option<Actor>) {
         let mut inner = self.inner.lock();
-        let Inner { kernels, instances, .. } = &mut *inner;
-        let known = known(kernels, kernel.id());
+        let (known, instances) = inner.kernel(kernel);
         let instance = known.restart(process(kernel), instances);
         let (is_restart, agent) = by.map_or_else(Default::default, |Actor { agent, session, .. }| {
             known.uses.add(User::Session(session), None);
@@ -169,9 +184,7 @@ impl RunHistory {
     pub fn instance(&self, kernel: &dyn Kernel) -> Option<u64> {
         let mut inner = self.inner.lock();
         self.refresh(&mut inner, kernel);
-        let Inner { kernels, instances, .. } = &mut *inner;
-        let (_, known) = kernels.iter_mut().find(|(id, _)| id == kernel.id())?;
-        known.present(process(kernel), instances)
+        inner.instance(kernel)
     }
 
     /// A number that changes with what is known of the runs of a notebook's cells, 0 if nothing is; and the instance of its kernel, if
@@ -185,12 +198,9 @@ impl RunHistory {
         let mut instance = None;
         if let Some((kernel, is_alive)) = kernel {
             self.take_stored(&mut inner, notebook, kernel);
-            let Inner { kernels, instances, .. } = &mut *inner;
-            let known = kernels.iter_mut().find(|(id, _)| is_alive && id == kernel.id());
-            instance = known.and_then(|(_, known)| known.present(process(kernel), instances));
+            instance = if is_alive { inner.instance(kernel) } else { None };
         }
-        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
-        (known.map_or(0, |(_, known)| known.version), instance)
+        (inner.notebook(notebook.path()).map_or(0, |known| known.version), instance)
     }
 
     /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
@@ -199,8 +209,8 @@ impl RunHistory {
         if let Some(kernel) = kernel {
             self.take_stored(&mut inner, notebook, kernel);
         }
-        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
-        known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
+        let known = inner.notebook(notebook.path());
+        known.map(|known| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
     }
 
     /// The files of the modules that runs in this instance have loaded, and the digests of the files, as far as the kernel has said so.
@@ -210,8 +220,7 @@ impl RunHistory {
         instance: Option<u64>,
     ) -> (BTreeMap<Name, String>, BTreeMap<Name, u64>) {
         let inner = self.inner.lock();
-        let known = inner.notebooks.iter().find(|(known, _)| known == path);
-        known.map(|(_, known)| known.history.modules(instance)).unwrap_or_default()
+        inner.notebook(path).map(|known| known.history.modules(instance)).unwrap_or_default()
     }
 
     /// Cells that were split, merged or copied have run as far as their code has: that is remembered from now on. `version` and
@@ -242,13 +251,12 @@ impl RunHistory {
         let Some(end) = End::of(run, notebook, kernel) else { return false };
         let mut inner = self.inner.lock();
         self.take_stored(&mut inner, notebook, kernel);
-        let Inner { kernels, instances, .. } = &mut *inner;
+        let (known_kernel, instances) = inner.kernel(kernel);
         let process = process(kernel);
         let process = (
             process.clone().filter(|_| end.has_replied && run.with(|it| it.was_restarted)),
             process.is_some(),
         );
-        let known_kernel = known(kernels, kernel.id());
         let (instance, is_restarted) =
             known_kernel.counted(begun.instance, process, end.kept.execution_count, instances);
         let what = run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
@@ -258,9 +266,8 @@ impl RunHistory {
         }
         self.add(&mut inner, notebook, kernel, instance, end.kept);
         if end.is_of_kernel {
-            let Inner { kernels, instances, .. } = &mut *inner;
-            let ended = instances.name(begun.instance);
-            let name = known(kernels, kernel.id()).restart(Some(ended), instances);
+            let (known_kernel, instances) = inner.kernel(kernel);
+            let name = known_kernel.restart(Some(instances.name(begun.instance)), instances);
             self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
         }
         is_restarted
@@ -293,8 +300,8 @@ impl RunHistory {
         let Some(end) = End::of(run, notebook, kernel) else { return };
         let mut inner = self.inner.lock();
         self.take_stored(&mut inner, notebook, kernel);
-        let Inner { kernels, instances, .. } = &mut *inner;
-        let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
+        let (known_kernel, instances) = inner.kernel(kernel);
+        let instance = known_kernel.present_or_new(process(kernel), instances);
         let instance = if end.has_replied { instance } else { instances.unknown() };
         self.add(&mut inner, notebook, kernel, instance, end.kept);
     }
