@@ -111,7 +111,7 @@ async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
     let may_paste = options.no_browser || std::io::stdin().is_terminal();
     let waiting = async {
         tokio::select! {
-            answer = listener.answer(&attempt) => answer.context("the port for Google's answer cannot be used"),
+            answer = listener.answer(attempt.clone()) => answer.context("the port for Google's answer cannot be used"),
             answer = pasted(tokio::io::stdin(), &attempt), if may_paste => Ok(answer),
         }
     };

@@ -65,14 +65,14 @@ impl Colab {
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
         let Settings { browser, desktop, connect_timeout, call_timeout, network_timeout } = settings;
-        let bridge = Arc::new(Bridge::new(listener.port(), network_timeout));
+        let bridge = Arc::new(Bridge::new(listener.port(), network_timeout, shutdown));
         let has_further = !further_tokens.is_empty();
         let mut built_in = tools::built_in().map_err(BadDefinitions)?;
         if has_further {
             tools::let_calls_name_a_tab(&mut built_in).map_err(BadDefinitions)?;
         }
         let attempts = bridge.attempts();
-        let serving = bridge.clone().serve(listener, shutdown);
+        let serving = bridge.clone().serve(listener);
         let tab_settings = TabSettings { browser, desktop, connect_timeout, call_timeout };
         let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, tab_settings));
         Ok((Arc::new(Self { tabs, attempts, has_further, built_in }), serving))

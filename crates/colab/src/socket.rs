@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -22,13 +23,13 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// A page's WebSocket, on a connection that counts the received bytes.
 pub(crate) type Socket = WebSocketStream<CountingStream>;
 
-/// The WebSocket on a TCP connection after its handshake. `rest` is what the page sent after the request.
-pub(crate) async fn open(stream: TcpStream, rest: Vec<u8>) -> Socket {
+/// The WebSocket on a connection after its handshake.
+pub(crate) async fn open(connection: Upgraded) -> Socket {
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
         .max_frame_size(Some(MAX_MESSAGE_BYTES));
-    let counted = CountingStream { stream, received: Arc::default() };
-    WebSocketStream::from_partially_read(counted, rest, Role::Server, Some(config)).await
+    let counted = CountingStream { stream: TokioIo::new(connection), received: Arc::default() };
+    WebSocketStream::from_raw_socket(counted, Role::Server, Some(config)).await
 }
 
 /// Closes the socket with the code and reason that Colab shows as "only one notebook session can be connected".
@@ -42,7 +43,7 @@ pub(crate) async fn reject_busy(mut socket: Socket) {
 
 /// A stream that counts the bytes it receives.
 pub(crate) struct CountingStream {
-    stream: TcpStream,
+    stream: TokioIo<Upgraded>,
     received: Arc<AtomicU64>,
 }
 

@@ -180,6 +180,7 @@ fn no_more_tokens() -> Error {
 mod tests {
     use connection::NetworkTimeout;
     use place::Place as _;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::place::ColabPlace;
@@ -192,7 +193,7 @@ mod tests {
             connect_timeout: Duration::ZERO,
             call_timeout: None,
         };
-        let bridge = Arc::new(Bridge::new(1, NetworkTimeout::default()));
+        let bridge = Arc::new(Bridge::new(1, NetworkTimeout::default(), CancellationToken::new()));
         Tabs::new(bridge, secret(0), (1..=tokens).map(secret).collect(), settings)
     }
 

@@ -1,38 +1,29 @@
 //! Waits on 127.0.0.1 for the browser that Google sends back. Only the answer to the running attempt ends the wait: browsers open
 //! connections that they never use, ask for icons, and pages of others may guess the port.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::future::abortable;
-use futures_util::stream::FuturesUnordered;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
+use front_door::{Caller, Door, Limits, Origins, Policy};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::{Answer, SignIn};
 
-/// How long one request may take.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_REQUEST: usize = 16 * 1024;
-/// The open connections; a further one replaces the oldest.
-const MAX_CONNECTIONS: usize = 16;
-const MAX_HEADERS: usize = 64;
+/// A name that leads to this machine would let a page of others read the answer. The browser's navigation has no Origin.
+const POLICY: Policy = Policy { hosts: Vec::new(), is_public: false, origins: Origins::Own };
 
 /// A free port of 127.0.0.1.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
     port: u16,
-}
-
-/// What a browser is shown.
-struct Page {
-    status: &'static str,
-    text: &'static str,
 }
 
 impl Listener {
@@ -48,91 +39,82 @@ impl Listener {
 
     /// Waits for the answer to the attempt, and shows the browser a page. It never returns [`Answer::Foreign`] or
     /// [`Answer::Unrelated`]. The caller bounds the wait.
-    pub async fn answer(&self, attempt: &SignIn) -> io::Result<Answer> {
-        let (mut requests, mut handles) = (FuturesUnordered::new(), VecDeque::new());
-        loop {
-            tokio::select! {
-                accepted = self.listener.accept() => {
-                    let request = timeout(REQUEST_TIMEOUT, serve(accepted?.0, self.port, attempt));
-                    let (request, handle) = abortable(request);
-                    requests.push(request);
-                    handles.push_back(handle);
-                    // Another program could hold all connections without a request, and keep the browser out.
-                    if handles.len() > MAX_CONNECTIONS && let Some(oldest) = handles.pop_front() {
-                        oldest.abort();
-                    }
-                }
-                Some(ended) = requests.next() => {
-                    if let Ok(Ok(Ok(Some(answer)))) = ended {
-                        return Ok(answer);
-                    }
-                }
-            }
-        }
+    pub async fn answer(self, attempt: SignIn) -> Option<Answer> {
+        let (answers, mut answered) = mpsc::channel(1);
+        let shutdown = CancellationToken::new();
+        let (answer, ()) = tokio::join!(
+            async {
+                let answer = answered.recv().await;
+                // The browser still gets its page.
+                shutdown.cancel();
+                answer
+            },
+            front_door::serve(Arc::new(Waiting { attempt, answers }), [self.listener], &shutdown),
+        );
+        answer
     }
 }
 
-/// Answers one request. Returns the answer to the attempt, if it has it.
-async fn serve(mut stream: TcpStream, port: u16, attempt: &SignIn) -> io::Result<Option<Answer>> {
-    let mut request = Vec::new();
-    while !request.windows(4).any(|it| it == b"\r\n\r\n") {
-        if request.len() > MAX_REQUEST || stream.read_buf(&mut request).await? == 0 {
-            return Ok(None);
-        }
-    }
-    let (answer, page) = read(&request, port, attempt);
-    let Page { status, text } = page;
-    let response = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
-         Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n\
-         Content-Security-Policy: default-src 'none'\r\nConnection: close\r\n\r\n{text}",
-        text.len()
-    );
-    // An answer counts even if the browser has gone.
-    if let Err(error) = stream.write_all(response.as_bytes()).await
-        && answer.is_none()
-    {
-        return Err(error);
-    }
-    let _ = stream.shutdown().await;
-    Ok(answer)
+/// The attempt whose answer is waited for.
+struct Waiting {
+    attempt: SignIn,
+    answers: mpsc::Sender<Answer>,
 }
 
-fn read(request: &[u8], port: u16, attempt: &SignIn) -> (Option<Answer>, Page) {
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut parsed = httparse::Request::new(&mut headers);
-    let is_whole = parsed.parse(request).is_ok_and(|status| status.is_complete());
-    let (Some(target), true) = (parsed.path, is_whole) else {
-        return (None, page("400 Bad Request", "The request cannot be read.\n"));
+impl Door for Waiting {
+    const LIMITS: Limits = Limits {
+        strangers: 16,
+        protected: Duration::ZERO,
+        silence: Duration::from_secs(10),
+        head: Duration::from_secs(10),
     };
-    // A name that leads to this machine would let a page of others read the answer.
-    let own = format!("127.0.0.1:{port}");
-    let hosts = parsed.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
-    if !hosts.map(|header| header.value).eq([own.as_bytes()]) {
-        return (None, page("403 Forbidden", "This address serves only the browser of a login.\n"));
-    }
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    if parsed.method != Some("GET") || path != "/" {
-        return (None, page("404 Not Found", "There is nothing here.\n"));
-    }
-    match attempt.answer(query) {
-        Answer::Unrelated => (None, page("404 Not Found", "There is nothing here.\n")),
-        Answer::Foreign => {
-            (None, page("400 Bad Request", "This answer belongs to another login. Use the latest address.\n"))
+    type Body = String;
+
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Caller) -> Response<String> {
+        let (status, text) = self.read(request);
+        let mut response = Response::new(text.to_owned());
+        *response.status_mut() = status;
+        for (name, value) in [
+            (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::REFERRER_POLICY, "no-referrer"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+            (header::CONNECTION, "close"),
+        ] {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        Answer::Code(code) => {
-            let text = "Google has answered. You can close this page and return to the terminal.\n";
-            (Some(Answer::Code(code)), page("200 OK", text))
-        }
-        refused => {
-            let text = "Google granted no access. You can close this page and return to the terminal.\n";
-            (Some(refused), page("200 OK", text))
-        }
+        response
     }
 }
 
-fn page(status: &'static str, text: &'static str) -> Page {
-    Page { status, text }
+impl Waiting {
+    /// The status and the page for the browser.
+    fn read<B>(&self, request: Request<B>) -> (StatusCode, &'static str) {
+        let parts = request.into_parts().0;
+        if POLICY.check(&parts).is_err() {
+            return (StatusCode::FORBIDDEN, "This address serves only the browser of a login.\n");
+        }
+        let nothing = (StatusCode::NOT_FOUND, "There is nothing here.\n");
+        if parts.method != Method::GET || parts.uri.path() != "/" {
+            return nothing;
+        }
+        let answer = self.attempt.answer(parts.uri.query().unwrap_or_default());
+        let text = match &answer {
+            Answer::Unrelated => return nothing,
+            Answer::Foreign => {
+                let text = "This answer belongs to another login. Use the latest address.\n";
+                return (StatusCode::BAD_REQUEST, text);
+            }
+            Answer::Code(_) => "Google has answered. You can close this page and return to the terminal.\n",
+            Answer::Denied | Answer::Refused(_) => {
+                "Google granted no access. You can close this page and return to the terminal.\n"
+            }
+        };
+        // If there is an answer already, that one counts.
+        let _ = self.answers.try_send(answer);
+        (StatusCode::OK, text)
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +122,8 @@ mod tests {
     use super::*;
     use crate::{Google, OAuthClient};
     use connection::Secret;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
 
     async fn request(port: u16, target: &str, host: &str) -> String {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
@@ -167,7 +151,7 @@ mod tests {
         let browser = async {
             // Connections that browsers open in advance, or another program to keep them out.
             let mut unused = Vec::new();
-            for _ in 0..3 * MAX_CONNECTIONS {
+            for _ in 0..48 {
                 unused.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap());
             }
             for (target, host, status) in [
@@ -176,7 +160,7 @@ mod tests {
                 ("/?code=4/0the-code&state=guessed", &own, "400"),
                 ("/?error=access_denied&state=guessed", &own, "400"),
                 (&right, "example.com", "403"),
-                (&right, "localhost", "403"),
+                (&right, "localhost.example", "403"),
                 (&right.replace("/?", "/x?"), &own, "404"),
             ] {
                 let response = request(port, target, host).await;
@@ -185,7 +169,7 @@ mod tests {
             }
             request(port, &right, &own).await
         };
-        let (answer, response) = tokio::join!(listener.answer(&attempt), browser);
+        let (answer, response) = tokio::join!(listener.answer(attempt), browser);
         assert_eq!(answer.unwrap(), Answer::Code(Secret::new("4/0the-code").unwrap()));
         assert!(response.contains("200 OK") && response.ends_with("return to the terminal.\n"), "{response}");
     }

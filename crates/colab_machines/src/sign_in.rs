@@ -17,6 +17,7 @@ use crate::{Google, OAuthClient, Result};
 const MAX_CODE: usize = 1024;
 
 /// The secrets of an attempt. The code of another attempt is worth nothing without this one's `verifier`.
+#[derive(Clone)]
 pub struct SignIn {
     pub(crate) redirect_uri: String,
     pub(crate) verifier: String,

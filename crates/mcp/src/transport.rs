@@ -2,7 +2,7 @@
 
 mod accept;
 mod admin_api;
-mod connections;
+mod body;
 mod detached_calls;
 pub(crate) mod embedded;
 pub(crate) mod http;

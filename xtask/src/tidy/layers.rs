@@ -7,7 +7,7 @@ use super::Finding;
 const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 11] = [
-    (1, &["connection", "notebook", "state", "syntax", "windows"]),
+    (1, &["connection", "front_door", "notebook", "state", "syntax", "windows"]),
     (2, &["clients", "kernel", "names", "operations", "render", "rest", "terminal", "ydoc"]),
     (3, &["compare", "html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),

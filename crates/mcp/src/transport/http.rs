@@ -11,7 +11,9 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use connection::Envelope;
+use front_door::{Caller, Door, Limits};
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use page::Hubs;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
@@ -19,12 +21,13 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
 
 use super::accept::Accepted;
 use super::admin_api;
-use super::connections::{self, BodyTimeout, Identity};
+use super::body::{BodyTimeout, Patient};
 use super::detached_calls::{CallStream, DetachedCalls, RETRY, StreamWatch};
-use super::http_auth::HttpAuth;
+use super::http_auth::{self, HttpAuth};
 use super::session_pool::SessionPool;
 use super::sse::Restored;
 use super::websocket::WebSockets;
@@ -34,8 +37,6 @@ use crate::server::Server;
 
 /// The largest request body that is read from an agent, in bytes.
 pub(crate) const MAX_BODY: usize = 256 * 1024 * 1024;
-/// Time limit for open connections to end at shutdown.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves agents on `listener` until `shutdown`.
 pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
@@ -66,10 +67,29 @@ pub async fn serve_page(
 }
 
 async fn serve_checked(router: Router, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
-    let router = router.layer(from_fn_with_state(Arc::new(auth), check));
-    tokio::select! {
-        () = connections::serve(listener, router, &shutdown) => {}
-        () = async { shutdown.cancelled().await; tokio::time::sleep(CLOSE_TIMEOUT).await } => {}
+    let checked = Checked(router.layer(from_fn_with_state(Arc::new(auth), check)));
+    front_door::serve(Arc::new(checked), [listener], &shutdown).await;
+}
+
+/// A router behind the checks.
+struct Checked(Router);
+
+impl Door for Checked {
+    const LIMITS: Limits = Limits {
+        strangers: 256,
+        protected: Duration::ZERO,
+        silence: Duration::from_secs(30),
+        head: Duration::from_secs(30),
+    };
+    type Body = Body;
+
+    async fn answer(self: Arc<Self>, request: hyper::Request<Incoming>, caller: Caller) -> Response {
+        let mut request = request.map(|body| Body::new(Patient::new(Body::new(body))));
+        request.extensions_mut().insert(caller);
+        match self.0.clone().call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
     }
 }
 
@@ -114,21 +134,17 @@ async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) 
     // A health check reveals nothing, nor does a page without data, so they need no token.
     let path = parts.uri.path();
     let is_open = matches!(path, "/healthz" | admin_api::HEALTH) || page::is_open(path);
-    let checked = auth.check_source(&parts).and_then(|()| match auth.check_token(&mut parts) {
-        Err(_) if is_open => Ok(()),
-        checked => checked,
-    });
-    if checked.is_ok()
-        && !is_open
-        && let Some(identity) = parts.extensions.get::<Identity>()
-    {
-        identity.show();
-    }
-    match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+    match auth.check(&mut parts, is_open) {
+        Ok(()) => {
+            if let Some(caller) = parts.extensions.get::<Caller>().filter(|_| !is_open) {
+                caller.show();
+            }
+            next.run(Request::from_parts(parts, body)).await
+        }
         Err(refusal) => {
-            tracing::warn!(reason = refusal.message().trim_end(), "refused an HTTP request");
-            let mut response = (refusal.status(), refusal.message()).into_response();
+            let message = http_auth::message(&refusal);
+            tracing::warn!(reason = message.trim_end(), "refused an HTTP request");
+            let mut response = (refusal.status(), message).into_response();
             if refusal.status() == StatusCode::UNAUTHORIZED {
                 let challenge = HeaderValue::from_static("Bearer realm=\"cellbridge\"");
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -140,8 +156,8 @@ async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) 
 
 /// Passes the JSON of calls around `rmcp`, and watches their response streams.
 async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, next: Next) -> Response {
-    if WebSockets::are_asked_for(&request) {
-        return endpoint.sockets.answer(request);
+    if let Some(response) = endpoint.sockets.answer(&mut request) {
+        return response;
     }
     let session = session_of(request.headers()).map(|session| (session, endpoint.detached.clone()));
     let is_resumption = request.method() == Method::GET && request.headers().contains_key("last-event-id");
@@ -188,8 +204,7 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
     let mut response = next.run(request).await;
     if response.status() == StatusCode::INTERNAL_SERVER_ERROR && endpoint.sessions.is_full() {
         tracing::warn!("refused an MCP session: all others have requests in progress");
-        return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], "too many MCP sessions\n")
-            .into_response();
+        return too_many_sessions();
     }
     if is_delete && response.status() == StatusCode::ACCEPTED {
         // The session has ended. Some clients take "accepted" for a failure.
@@ -215,6 +230,10 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
             .into_response();
     }
     accepted.fit(response).await
+}
+
+pub(super) fn too_many_sessions() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], "too many MCP sessions\n").into_response()
 }
 
 /// Whether a body could not be read because nothing more of it came.

@@ -12,8 +12,9 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use front_door::Refusal;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::{OnUpgrade, Upgraded};
@@ -22,10 +23,11 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, interval_at, timeout};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 
+use super::http::too_many_sessions;
+use super::http_auth;
 use super::stdio::{MAX_LINE, serve_lines};
 use crate::server::Server;
 
@@ -67,36 +69,24 @@ impl WebSockets {
         Self { server: server.clone(), room, shutdown: shutdown.child_token() }
     }
 
-    /// Whether a request asks for a WebSocket.
-    pub(super) fn are_asked_for(request: &Request) -> bool {
-        let is_websocket =
-            |value: &HeaderValue| value.to_str().is_ok_and(|value| value.eq_ignore_ascii_case("websocket"));
-        request.method() == Method::GET && request.headers().get(header::UPGRADE).is_some_and(is_websocket)
-    }
-
-    /// Answers such a request, and serves its session until the client or the server ends.
-    pub(super) fn answer(&self, mut request: Request) -> Response {
-        let Some(upgrading) = request.extensions_mut().remove::<OnUpgrade>() else {
-            return (StatusCode::NOT_IMPLEMENTED, "Not Implemented: use HTTP\n").into_response();
-        };
-        let answer = match accepted(request.headers()) {
-            Ok(answer) => answer,
-            Err(problem) => {
+    /// Answers a request for a WebSocket, and serves its session until the client or the server ends. `None` for other requests.
+    pub(super) fn answer(&self, request: &mut Request) -> Option<Response> {
+        let answer = match front_door::accept(request, SUBPROTOCOL) {
+            Err(Refusal::NoUpgrade) => return None,
+            Err(refusal) => {
                 let version = [(header::SEC_WEBSOCKET_VERSION, "13")];
-                return (StatusCode::BAD_REQUEST, version, format!("Bad Request: {problem}\n"))
-                    .into_response();
+                return Some((refusal.status(), version, http_auth::message(&refusal)).into_response());
             }
+            Ok(answer) => answer,
+        };
+        let Some(upgrading) = request.extensions_mut().remove::<OnUpgrade>() else {
+            return Some((StatusCode::NOT_IMPLEMENTED, "Not Implemented: use HTTP\n").into_response());
         };
         let Some(session) = self.open(None) else {
-            return (
-                StatusCode::SERVICE_UNAVAILABLE,
-                [(header::RETRY_AFTER, "1")],
-                "too many MCP sessions\n",
-            )
-                .into_response();
+            return Some(too_many_sessions());
         };
         place::spawn(serve(upgrading, session));
-        (StatusCode::SWITCHING_PROTOCOLS, answer).into_response()
+        Some((StatusCode::SWITCHING_PROTOCOLS, answer).into_response())
     }
 
     /// Starts a session whose requests carry `caller`; `None` if there are as many as there may be. Call it within the runtime.
@@ -125,34 +115,6 @@ impl WebSockets {
     pub(super) fn are_used(&self) -> bool {
         self.room.available_permits() < self.server.session_limits().max_sessions
     }
-}
-
-/// The headers that accept a handshake (RFC 6455 §4.2).
-fn accepted(headers: &HeaderMap) -> Result<HeaderMap, &'static str> {
-    let is_current = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
-    if !is_current {
-        return Err("only version 13 of WebSocket is spoken");
-    }
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).ok_or("there is no Sec-WebSocket-Key")?;
-    let key =
-        HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| "the key cannot be used")?;
-    let offered: Vec<&str> = headers
-        .get_all(header::SEC_WEBSOCKET_PROTOCOL)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(',').map(str::trim))
-        .collect();
-    let mut answer = HeaderMap::from_iter([
-        (header::CONNECTION, HeaderValue::from_static("upgrade")),
-        (header::UPGRADE, HeaderValue::from_static("websocket")),
-        (header::SEC_WEBSOCKET_ACCEPT, key),
-    ]);
-    if offered.contains(&SUBPROTOCOL) {
-        answer.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
-    } else if !offered.is_empty() {
-        return Err("the subprotocol of MCP is `mcp`");
-    }
-    Ok(answer)
 }
 
 impl SocketSession {

@@ -1,0 +1,10 @@
+//! What stands before each listener of this program: `connections` bounds the connections of strangers, `policy` checks Host, Origin and
+//! token of their requests, and `websocket` accepts a WebSocket.
+
+mod connections;
+mod policy;
+mod websocket;
+
+pub use connections::{Caller, Door, Limits, Response, serve};
+pub use policy::{Origins, Policy, Refusal, candidates};
+pub use websocket::accept;
