@@ -121,7 +121,7 @@ impl Context<'_> {
     pub async fn permit_copy(&self, to: &str) -> Result<(), Error> {
         // A path that means nothing is refused later.
         let Ok(target) = self.session.locate(&to.into()).await else { return Ok(()) };
-        if self.session.workspace().first_places().iter().any(|place| Arc::ptr_eq(place, &target.place)) {
+        if self.session.workspace().places().first().iter().any(|place| Arc::ptr_eq(place, &target.place)) {
             return Ok(());
         }
         let what = format!("{} to {}", self.called.tool.name, target.place.description());

@@ -161,7 +161,7 @@ impl Capabilities {
 
     pub fn of(session: &workspace::Session, can_consent: bool) -> Self {
         Self {
-            can_connect: session.workspace().can_connect(),
+            can_connect: session.workspace().places().can_connect(),
             can_show: session.place().frontend().is_some(),
             can_consent,
             has_machines: session.workspace().machines().is_some(),
@@ -244,7 +244,7 @@ impl Tool {
             context.session.acting(self.name, work(context)).await
         };
         let workspace = context.session.workspace();
-        workspace.notice_login();
+        workspace.places().notice_login();
         let left = workspace.leftovers().await;
         let mut answer = progress::follow(call, reported).await.map_err(|error| self.worded(error))?;
         if let Some(left) = left.filter(|left| workspace.report_leftovers(left))

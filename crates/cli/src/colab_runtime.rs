@@ -226,7 +226,7 @@ impl Runtime {
 
 impl Machine {
     fn is_gone(&self) -> bool {
-        !self.session.workspace().place().is_present()
+        !self.session.workspace().places().default_place().is_present()
     }
 
     /// The outputs of a run, then the notes.

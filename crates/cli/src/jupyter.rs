@@ -83,14 +83,9 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let pages = process_env.own_state_dir().map(|state| page::folder_of_pages(&state));
-    let mut server = Server::with_workspace(workspace.clone(), None)
-        .offering(policy)
-        .with_task_wait(serving.tasks.task_after)
-        .asking_on_pages(pages)
-        .with_charts(charts);
-    if let Some(hub) = hub {
-        server = server.with_page(hub);
-    }
+    let mut server = Server::with_workspace(workspace.clone(), None).asking_on_pages(pages);
+    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
+    (server.page, server.charts) = (hub, Some(Arc::new(charts)));
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served

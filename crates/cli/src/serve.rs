@@ -107,7 +107,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
     if let Some(machines) = machines {
-        workspace.use_machines(machines);
+        workspace.places().use_machines(machines);
     }
     let history = history_folder(&state_env).filter(|_| !options.replies.recording.no_history);
     if let Some(folder) = &history {
@@ -120,15 +120,11 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     });
     let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
-    let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
-        .offering(policy)
-        .with_task_wait(serving.tasks.task_after)
-        .listing_all_tools()
-        .with_charts(charts)
-        .asking_on_pages(state_env.own_state_dir().map(|state| page::folder_of_pages(&state)));
-    if let Some(hub) = hub {
-        server = server.with_page(hub);
-    }
+    let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))));
+    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
+    (server.page, server.charts, server.lists_all_tools) = (hub, Some(Arc::new(charts)), true);
+    let pages = state_env.own_state_dir().map(|state| page::folder_of_pages(&state));
+    let server = server.asking_on_pages(pages);
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
@@ -197,8 +193,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         options.enable_runtime.then(|| colab_runtime(&options, &process_env, tab.clone())).transpose()?;
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(attempts, process_env)));
     let relay: Arc<dyn Relay> = runtime.clone().map_or(tab, |runtime| runtime);
-    let server =
-        Server::new(relay).offering(serving.allowed.policy()).with_task_wait(serving.tasks.task_after);
+    let mut server = Server::new(relay);
+    (server.policy, server.task_wait) = (Arc::new(serving.allowed.policy()), serving.tasks.task_after);
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     if let Some(runtime) = runtime {
         runtime.shutdown().await;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::Json;
 use parking_lot::Mutex;
 use place::{ADDED_BY_CLIENTS, Answer, Call, Error, ErrorKind, Progress, Report, is_left_out};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -92,7 +93,7 @@ impl ConnectTool {
     }
 
     /// Waits for a page, and opens a browser first if that is allowed and useful.
-    pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
+    pub(crate) async fn connect(&self, arguments: Option<&Json>, call: &Call) -> Result<Answer, Error> {
         let Arguments { url, timeout } = parse(arguments)?;
         let report = |step: f64, message: String| {
             if call.wants_progress {
@@ -259,7 +260,7 @@ fn answer(seen: &[String], is_connected: bool) -> Result<Answer, Error> {
     })
 }
 
-fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
+fn parse(arguments: Option<&Json>) -> Result<Arguments, Error> {
     let wrong = |cause: String| {
         let hint = format!(
             "Call {CONNECT} without arguments, or with timeout_seconds (0 to {MAX_TIMEOUT_SECONDS}), notebook_url (a \
@@ -267,7 +268,7 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
         );
         Error::new(ErrorKind::InvalidArgument, cause, hint)
     };
-    let arguments: Map<String, Value> = match arguments.map(RawValue::get) {
+    let arguments: Map<String, Value> = match arguments.map(Json::as_str) {
         None | Some("null") => Map::new(),
         Some(text) => {
             serde_json::from_str(text).map_err(|_| wrong("The arguments are not an object.".into()))?
@@ -306,7 +307,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Arguments, Error> {
-        parse(Some(&RawValue::from_string(text.to_owned()).unwrap()))
+        parse(Some(&Json::parse(text.to_owned().into()).unwrap()))
     }
 
     #[test]

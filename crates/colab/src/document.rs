@@ -7,11 +7,9 @@ use futures_util::FutureExt as _;
 use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook};
 use parking_lot::Mutex;
 use place::{Applied, Document, Error, ErrorKind, Expected, Fault, Future, NotebookPath, SaveStatus};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::json_rpc::{Members, Object, quoted};
 use crate::tab::Tab;
 
 const COLAB: &str = "the Colab tab";
@@ -115,17 +113,14 @@ impl TabDocument {
                 "If this happens again, the person should reload the tab.",
             )
         };
-        let raw: &RawValue =
-            serde_json::from_str(of_page.as_str()).map_err(|error| unusable(error.to_string()))?;
-        let members = Members::parse(raw).ok_or_else(|| unusable("it is not an object".to_owned()))?;
-        let mut object = Object::default();
-        for (name, value) in members.0.iter().filter(|(name, _)| name != "id") {
-            object.member(name, value.get());
+        if !of_page.is_object() {
+            return Err(unusable("it is not an object".to_owned()));
         }
         let id = of_page.member("id").and_then(|id| id.text().map(String::from)).unwrap_or_default();
-        object.member("id", &quoted(&self.ids.lock().ours(&id)));
-        let json = Json::parse(object.close().into()).map_err(|error| unusable(error.to_string()))?;
-        Cell::from_json(json).map_err(|error| unusable(error.to_string()))
+        let id = Json::from_value(&json!(self.ids.lock().ours(&id)));
+        let others = of_page.members().filter(|(name, _)| name != "id");
+        let members: Vec<_> = others.chain([("id".into(), id)]).collect();
+        Cell::from_json(Json::object(&members)).map_err(|error| unusable(error.to_string()))
     }
 
     async fn edit(&self, edits: &[Edit], expected: &[Expected]) -> Result<Applied, Error> {

@@ -1,11 +1,8 @@
-//! The JSON-RPC messages of a page, and JSON objects whose members stay text.
+//! The JSON-RPC messages of a page.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use connection::Envelope;
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A message from the page. The payloads borrow from the frame.
@@ -36,107 +33,24 @@ pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
     }
 }
 
-/// The members of an object, in their order, with unparsed values.
-pub(crate) struct Members<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    /// `None` if the value is not an object.
-    pub(crate) fn parse(value: &'a RawValue) -> Option<Self> {
-        serde_json::from_str(value.get()).ok()
-    }
-
-    /// The last member with that name, as in most JSON parsers.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
-    }
-
-    /// The last member with that name, if it is a string.
-    pub(crate) fn string(&self, name: &str) -> Option<String> {
-        serde_json::from_str(self.get(name)?.get()).ok()
-    }
-
-    /// The JSON text of the object.
-    pub(crate) fn to_json(&self) -> String {
-        let mut object = Object::default();
-        for (key, value) in &self.0 {
-            object.member(key, value.get());
-        }
-        object.close()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
-                    members.push((key, map.next_value()?));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// Builds a JSON object from values that are JSON text.
-#[derive(Default)]
-pub(crate) struct Object(String);
-
-impl Object {
-    /// Adds a member; `value` is JSON text.
-    pub(crate) fn member(&mut self, key: &str, value: &str) -> &mut Self {
-        self.0.reserve(key.len() + value.len() + 8);
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        // Infallible: writing to a String. `Value`'s Display is compact JSON.
-        let _ = write!(self.0, "{}:", serde_json::Value::from(key));
-        self.0.push_str(value);
-        self
-    }
-
-    /// The JSON text of the object.
-    pub(crate) fn close(&mut self) -> String {
-        if self.0.is_empty() {
-            self.0.push('{');
-        }
-        self.0.push('}');
-        std::mem::take(&mut self.0)
-    }
-}
-
 /// The text of a request. `params` is JSON text.
 pub(crate) fn request(id: u64, method: &str, params: &str) -> String {
-    let mut object = Object::default();
-    object.member("jsonrpc", r#""2.0""#).member("id", &id.to_string());
-    object.member("method", &quoted(method)).member("params", params).close()
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{},"params":{params}}}"#, quoted(method))
 }
 
 /// The text of a notification. `params` is JSON text.
 pub(crate) fn notification(method: &str, params: Option<&str>) -> String {
-    let mut object = Object::default();
-    object.member("jsonrpc", r#""2.0""#).member("method", &quoted(method));
-    if let Some(params) = params {
-        object.member("params", params);
-    }
-    object.close()
+    let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0","method":{}{params}}}"#, quoted(method))
 }
 
 /// The text of a response. `kind` is `result` or `error`, `body` is JSON text.
 pub(crate) fn response(id: &RawValue, kind: &str, body: &str) -> String {
-    Object::default().member("jsonrpc", r#""2.0""#).member("id", id.get()).member(kind, body).close()
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"{kind}":{body}}}"#)
 }
 
 /// A JSON string.
-pub(crate) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -196,26 +110,12 @@ mod tests {
         assert_eq!(request(3, "a\"b", "{}"), r#"{"jsonrpc":"2.0","id":3,"method":"a\"b","params":{}}"#);
         assert_eq!(notification("n", None), r#"{"jsonrpc":"2.0","method":"n"}"#);
         assert_eq!(response(&raw("\"x\""), "result", "{}"), r#"{"jsonrpc":"2.0","id":"x","result":{}}"#);
-        assert_eq!(Object::default().close(), "{}");
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_parsed_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&bytes);
-        }
-
-        #[test]
-        fn members_round_trip(pairs in proptest::collection::vec((".*", any::<i64>()), 0..8)) {
-            let mut object = Object::default();
-            for (key, value) in &pairs {
-                object.member(key, &value.to_string());
-            }
-            let text = object.close();
-            let value = raw(&text);
-            let members = Members::parse(&value).unwrap();
-            prop_assert_eq!(members.to_json(), text);
-            prop_assert_eq!(members.0.len(), pairs.len());
         }
 
         #[test]

@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::Json;
 use place::{Answer, Progress, Tool};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::json_rpc::{self, Members, Message};
+use crate::json_rpc::{self, Message};
 
 /// Pages answer in milliseconds. One that does not answer is used anyway after these times.
 const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -338,23 +339,19 @@ fn params_for_page(params: &RawValue, token: Option<u64>) -> String {
         "io.modelcontextprotocol/clientCapabilities",
         "io.modelcontextprotocol/logLevel",
     ];
-    let Some(mut members) = Members::parse(params) else { return params.get().to_owned() };
-    let meta = members.get("_meta").and_then(Members::parse);
-    if meta.is_none() && token.is_none() {
-        return params.get().to_owned();
+    let params = Json::from(params.to_owned());
+    let meta = params.member("_meta").filter(Json::is_object);
+    if !params.is_object() || (meta.is_none() && token.is_none()) {
+        return params.as_str().to_owned();
     }
-    let mut meta = meta.unwrap_or(Members(Vec::new()));
-    meta.0.retain(|(key, _)| key != "progressToken" && !CONNECTION_METADATA.contains(&key.as_ref()));
-    let token = token.and_then(|token| serde_json::value::to_raw_value(&token).ok());
-    if let Some(token) = &token {
-        meta.0.push(("progressToken".into(), token));
+    let is_kept = |key: &str| key != "progressToken" && !CONNECTION_METADATA.contains(&key);
+    let mut kept: Vec<_> = meta.iter().flat_map(Json::members).filter(|(key, _)| is_kept(key)).collect();
+    kept.extend(token.map(|token| ("progressToken".into(), Json::from_value(&token.into()))));
+    let mut members: Vec<_> = params.members().filter(|(key, _)| key != "_meta").collect();
+    if !kept.is_empty() {
+        members.push(("_meta".into(), Json::object(&kept)));
     }
-    let meta = (!meta.0.is_empty()).then(|| RawValue::from_string(meta.to_json()).ok()).flatten();
-    members.0.retain(|(key, _)| key != "_meta");
-    if let Some(meta) = &meta {
-        members.0.push(("_meta".into(), meta));
-    }
-    members.to_json()
+    Json::object(&members).as_str().to_owned()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use connection::{NetworkTimeout, Secret};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use notebook::Json;
 use place::{ADDED_BY_CLIENTS, Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Tool, is_left_out};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use crate::bridge::Bridge;
 use crate::browser::{Browser, Desktop};
 use crate::browser_activity::Attempt;
-use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::place::ColabPlace;
 use crate::tab::Tab;
@@ -98,10 +97,10 @@ impl Colab {
     }
 
     /// The tab that the arguments of [`CALL_ANY`] name.
-    fn named_tab(&self, arguments: &Members<'_>) -> Result<Arc<Tab>, Error> {
-        let path = arguments.get("notebook").filter(|path| self.has_further && path.get() != "null");
+    fn named_tab(&self, arguments: &Json) -> Result<Arc<Tab>, Error> {
+        let path = arguments.member("notebook").filter(|path| self.has_further && path.as_str() != "null");
         let Some(path) = path else { return self.unnamed_tab() };
-        let path: String = serde_json::from_str(path.get()).unwrap_or_default();
+        let path = path.text().unwrap_or_default();
         self.tabs.at(&path).map(|notebook| notebook.tab).ok_or_else(|| {
             let cause = format!("{path:?} is not the path of a notebook in a Colab tab.");
             Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
@@ -124,64 +123,56 @@ impl Colab {
     }
 
     /// Calls the tool that the arguments of [`CALL_ANY`] name.
-    async fn call_any(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
+    async fn call_any(
+        &self,
+        arguments: Option<Json>,
+        meta: Option<Json>,
+        call: &Call,
+    ) -> Result<Answer, Error> {
         let wrong = |cause: &str| {
             let hint =
                 format!(r#"Call {CALL_ANY} with {{"name": "<a tool of the tab>", "arguments": {{…}}}}."#);
             Error::new(ErrorKind::InvalidArgument, cause, hint)
         };
-        let members =
-            arguments.and_then(Members::parse).ok_or_else(|| wrong("The arguments are not an object."))?;
-        let name = members
-            .string("name")
-            .ok_or_else(|| wrong("The argument \"name\" is missing or not a string."))?;
+        let arguments =
+            arguments.filter(Json::is_object).ok_or_else(|| wrong("The arguments are not an object."))?;
+        let name =
+            name_in(&arguments).ok_or_else(|| wrong("The argument \"name\" is missing or not a string."))?;
         if name == CONNECT || name == CALL_ANY {
             return Err(wrong(&format!(
                 "{name} is a tool of this server, not of the tab; call it directly."
             )));
         }
-        for other in members.0.iter().map(|(name, _)| &**name) {
-            let is_known = matches!(other, "name" | "arguments") || (other == "notebook" && self.has_further);
-            if !(is_known || other.starts_with('_') || ADDED_BY_CLIENTS.contains(&other)) {
+        for (other, _) in arguments.members() {
+            let is_known =
+                matches!(&*other, "name" | "arguments") || (other == "notebook" && self.has_further);
+            if !(is_known || other.starts_with('_') || ADDED_BY_CLIENTS.contains(&&*other)) {
                 return Err(wrong(&format!("There is no argument {other:?}.")));
             }
         }
-        let mut params = Object::default();
-        params.member("name", &quoted(&name));
-        let is_given = |arguments: &&RawValue| {
-            // Only what is short can mean nothing; the rest is passed on as it is.
-            arguments.get().len() > 16
-                || serde_json::from_str(arguments.get()).is_ok_and(|value: Value| !is_left_out(&value))
-        };
-        match members.get("arguments").filter(is_given) {
-            Some(arguments) if Members::parse(arguments).is_some() => {
-                params.member("arguments", arguments.get());
-            }
-            // Some clients send objects as strings.
-            Some(text) => match serde_json::from_str::<String>(text.get()).ok().and_then(raw_object) {
-                Some(arguments) => {
-                    params.member("arguments", arguments.get());
-                }
-                None => return Err(wrong("The argument \"arguments\" is not an object.")),
-            },
-            None => {}
+        let mut params = vec![("name".into(), Json::from_value(&name.as_str().into()))];
+        // Only what is short can mean nothing; the rest is passed on as it is.
+        let is_given = |given: &Json| given.as_str().len() > 16 || !is_left_out(&given.to_value());
+        if let Some(given) = arguments.member("arguments").filter(is_given) {
+            let object = match given.text() {
+                // Some clients send objects as strings.
+                Some(text) => Json::parse(text.into_owned().into()).ok(),
+                None => Some(given.clone()),
+            };
+            let object = object.filter(Json::is_object);
+            let object = object.ok_or_else(|| wrong("The argument \"arguments\" is not an object."))?;
+            params.push(("arguments".into(), object));
         }
-        if let Some(meta) = Members::parse(&call.params).and_then(|members| members.get("_meta")) {
-            params.member("_meta", meta.get());
-        }
-        let params = RawValue::from_string(params.close())
+        params.extend(meta.map(|meta| ("_meta".into(), meta)));
+        let params = RawValue::from_string(Json::object(&params).as_str().to_owned())
             .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")).with_source(error))?;
-        self.named_tab(&members)?.forward(&name, &params, call).await
+        self.named_tab(&arguments)?.forward(&name, &params, call).await
     }
 }
 
-/// The tool that a call of [`CALL_ANY`] names.
-fn named_tool(params: &RawValue) -> Option<String> {
-    Members::parse(Members::parse(params)?.get("arguments")?)?.string("name")
-}
-
-fn raw_object(text: String) -> Option<Box<RawValue>> {
-    RawValue::from_string(text).ok().filter(|raw| Members::parse(raw).is_some())
+/// The tool that the arguments of [`CALL_ANY`] name.
+fn name_in(arguments: &Json) -> Option<String> {
+    arguments.member("name")?.text().map(String::from)
 }
 
 impl Relay for Colab {
@@ -206,7 +197,10 @@ impl Relay for Colab {
         match (tool, params) {
             // The person has to accept in the browser, and nothing runs.
             (CONNECT, _) | (CALL_ANY, None) => true,
-            (CALL_ANY, Some(params)) => named_tool(params).is_some_and(|tool| READING.contains(&&*tool)),
+            (CALL_ANY, Some(params)) => {
+                let arguments = Json::from(params.to_owned()).member("arguments");
+                arguments.and_then(|it| name_in(&it)).is_some_and(|tool| READING.contains(&&*tool))
+            }
             (tool, _) => READING.contains(&tool),
         }
     }
@@ -217,10 +211,11 @@ impl Relay for Colab {
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
         async move {
-            let arguments = Members::parse(&call.params).and_then(|members| members.get("arguments"));
+            let params = Json::from((*call.params).to_owned());
+            let arguments = params.member("arguments");
             match call.name.as_str() {
-                CONNECT => self.first().connect_tool.connect(arguments, &call).await,
-                CALL_ANY => self.call_any(arguments, &call).await,
+                CONNECT => self.first().connect_tool.connect(arguments.as_ref(), &call).await,
+                CALL_ANY => self.call_any(arguments, params.member("_meta"), &call).await,
                 tool => self.first().forward(tool, &call.params, &call).await,
             }
         }

@@ -6,15 +6,14 @@ use std::time::Duration;
 use notebook::Json;
 use notebook::one_line;
 use place::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::bridge::Bridge;
 use crate::connect_tool::ConnectTool;
 use crate::handshake::ConnectedBy;
-use crate::json_rpc::{Object, quoted};
 use crate::notebook_url::NotebookUrl;
 use crate::page::CallFailure;
 use crate::tab_connection::TabConnection;
@@ -133,9 +132,7 @@ impl Tab {
     /// Calls a tool of the page and waits for as long as the page is connected. Returns the object in its result.
     pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<Json, AskFailure> {
         let page = self.connection.page().ok_or(AskFailure::NotSent)?;
-        let mut params = Object::default();
-        params.member("name", &quoted(tool)).member("arguments", &arguments.to_string());
-        let params: Arc<RawValue> = RawValue::from_string(params.close())
+        let params: Arc<RawValue> = to_raw_value(&json!({ "name": tool, "arguments": arguments }))
             .map_err(|error| AskFailure::Refused(unusable(tool, &error.to_string())))?
             .into();
         // Nobody reads the reports.

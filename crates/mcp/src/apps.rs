@@ -75,7 +75,7 @@ impl Session {
         if !self.has_views(context) {
             return None;
         }
-        let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
+        let access = Access { policy: &self.server.policy, permissions: permissions(context), tool: "" };
         let may = |groups: &[Group], permission| access.permit_unasked(groups, permission, "This").is_ok();
         // Whatever has the agent's connection could do it unasked.
         let may_act = |groups: &[Group], permission| {
@@ -95,7 +95,7 @@ impl Session {
             return Some(failure(&Error::new(ErrorKind::Forbidden, cause, next)));
         }
         let session = self.notebooks.as_deref().filter(|_| may(&[Group::Read], Permission::Read))?;
-        let view = View { session, charts: self.charts.as_deref(), rights };
+        let view = View { session, charts: self.server.charts.as_deref(), rights };
         let answer = if is_act { view.act(arguments).await } else { view.fragment(arguments).await };
         Some(result(answer))
     }

@@ -35,17 +35,18 @@ const METHODS: &str = "completion/complete initialize logging/setLevel ping prom
 const OLDER_METHODS: [&str; 4] =
     ["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
-/// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
-fn undeclared<T>(
-    context: &RequestContext<RoleServer>,
-    empty: T,
-    method: &'static str,
-) -> Result<T, ErrorData> {
-    if is_new_era(context) {
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
-    } else {
-        Ok(empty)
+impl Session {
+    /// The notebooks for a list request. Without them it is not declared: an empty list for older agents, some of which do not look at
+    /// the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
+    fn declared(
+        &self,
+        context: &RequestContext<RoleServer>,
+        method: &'static str,
+    ) -> Result<Option<&workspace::Session>, ErrorData> {
+        match self.offered_notebooks() {
+            None if is_new_era(context) => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+            offered => Ok(offered),
+        }
     }
 }
 
@@ -235,13 +236,12 @@ impl ServerHandler for Session {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        match self.offered_notebooks() {
-            Some(_) => match self.readable("completion/complete", &context)? {
-                Some(notebooks) => Ok(completion::complete(notebooks, &request).await),
-                None => Ok(CompleteResult::default()),
-            },
-            None => undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE),
+        if self.declared(&context, CompleteRequestMethod::VALUE)?.is_some()
+            && let Some(notebooks) = self.readable("completion/complete", &context)?
+        {
+            return Ok(completion::complete(notebooks, &request).await);
         }
+        Ok(CompleteResult::default())
     }
 
     async fn list_prompts(
@@ -249,10 +249,8 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        match self.offered_notebooks() {
-            Some(_) => Ok(prompts::list()),
-            None => undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE),
-        }
+        let declared = self.declared(&context, ListPromptsRequestMethod::VALUE)?;
+        Ok(declared.map(|_| prompts::list()).unwrap_or_default())
     }
 
     async fn get_prompt(
@@ -274,10 +272,8 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        match self.offered_notebooks() {
-            Some(notebooks) => Ok(resources::list(notebooks)),
-            None => undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE),
-        }
+        let declared = self.declared(&context, ListResourcesRequestMethod::VALUE)?;
+        Ok(declared.map(resources::list).unwrap_or_default())
     }
 
     async fn list_resource_templates(
@@ -285,14 +281,9 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        match self.offered_notebooks() {
-            Some(_) => Ok(ListResourceTemplatesResult::with_all_items(resources::templates())),
-            None => undeclared(
-                &context,
-                ListResourceTemplatesResult::default(),
-                ListResourceTemplatesRequestMethod::VALUE,
-            ),
-        }
+        let declared = self.declared(&context, ListResourceTemplatesRequestMethod::VALUE)?;
+        let listed = declared.map(|_| ListResourceTemplatesResult::with_all_items(resources::templates()));
+        Ok(listed.unwrap_or_default())
     }
 
     async fn read_resource(

@@ -1,11 +1,8 @@
 //! One agent's session: what it may see, and what ends with it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use page::Charts;
 use parking_lot::Mutex;
 use place::Relay;
 use rmcp::model::{ErrorData, LoggingLevel};
@@ -18,15 +15,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::apps;
 use crate::instructions;
 use crate::metrics::Counted;
-use crate::paused_calls::PausedCalls;
 use crate::request_context::permissions;
 use crate::resources;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
-use crate::tasks::Tasks;
 use calls::call_order::CallOrder;
 use calls::next_step::message;
-use calls::permissions::{Access, Group, Permission, Policy};
+use calls::permissions::{Access, Group, Permission};
 
 /// Maximum number of open calls and subscriptions of a session: many more than agents need, and few enough for any machine.
 pub(crate) const MAX_OPEN: usize = 1000;
@@ -37,17 +32,8 @@ pub(crate) const MAX_LISTENING: usize = 10 * MAX_OPEN;
 pub(crate) struct Session {
     /// The agent's notebooks, where there is a workspace.
     pub(crate) notebooks: Option<Arc<workspace::Session>>,
-    pub(crate) relay: Option<Arc<dyn Relay>>,
-    pub(crate) policy: Arc<Policy>,
-    lists_all_tools: bool,
-    /// The folder of the pages on which the person is asked too.
-    pub(crate) pages: Option<PathBuf>,
-    pub(crate) paused_calls: Arc<PausedCalls>,
-    /// The libraries for charts in views of calls.
-    pub(crate) charts: Option<Arc<Charts>>,
-    pub(crate) tasks: Arc<Tasks>,
-    /// How long a call waits before it goes on as a task.
-    pub(crate) task_wait: Duration,
+    /// What all sessions have in common.
+    pub(crate) server: Server,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,
     pub(crate) counted: Counted,
@@ -61,8 +47,6 @@ pub(crate) struct Session {
     pub(crate) subscriptions: Subscriptions,
     /// For calls and subscriptions.
     room: Arc<Semaphore>,
-    /// For subscriptions of the 2026-07-28 era in all sessions.
-    listening: Arc<Semaphore>,
     /// Stands in for a source of tools that is missing.
     unchanging: watch::Sender<u64>,
 }
@@ -73,14 +57,7 @@ impl Session {
         let over = ended.child_token();
         Self {
             notebooks: server.workspace.clone().map(workspace::Session::new).map(Arc::new),
-            relay: server.relay.clone(),
-            policy: server.policy.clone(),
-            lists_all_tools: server.lists_all_tools,
-            pages: server.pages.clone(),
-            paused_calls: server.paused_calls.clone(),
-            charts: server.charts.clone(),
-            tasks: server.tasks.clone(),
-            task_wait: server.task_wait,
+            server: server.clone(),
             order: Arc::default(),
             counted,
             over: over.clone(),
@@ -89,19 +66,18 @@ impl Session {
             is_notified: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
             room: Arc::new(Semaphore::new(MAX_OPEN)),
-            listening: server.listening.clone(),
             unchanging: watch::Sender::new(0),
         }
     }
 
     pub(crate) fn instructions(&self) -> String {
-        let own = self
-            .notebooks
-            .as_ref()
-            .map(|notebooks| instructions::of_notebooks(&self.policy, &calls::places::described(notebooks)));
-        let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
-        let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
-        let paragraphs = own.into_iter().chain(relayed).chain(self.policy.notice());
+        let own = self.notebooks.as_ref().map(|notebooks| {
+            instructions::of_notebooks(&self.server.policy, &calls::places::described(notebooks))
+        });
+        let is_offered =
+            |relay: &&Arc<dyn Relay>| self.server.policy.offers_group(Group::Relayed(relay.group()));
+        let relayed = self.server.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
+        let paragraphs = own.into_iter().chain(relayed).chain(self.server.policy.notice());
         paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -112,23 +88,23 @@ impl Session {
 
     /// The tools that the session has now. `can_ask`: the agent can ask its person.
     pub(crate) fn tools(&self, can_ask: bool) -> Vec<place::Tool> {
-        let has_page = || self.pages.as_deref().is_some_and(page::has_pages);
-        let can_consent = can_ask || self.policy.installs_unasked || has_page();
+        let has_page = || self.server.pages.as_deref().is_some_and(page::has_pages);
+        let can_consent = can_ask || self.server.policy.installs_unasked || has_page();
         let own = self.notebooks.iter().flat_map(|notebooks| {
             let own = calls::tool::Capabilities::of(notebooks, can_consent);
-            let others = self.lists_all_tools;
+            let others = self.server.lists_all_tools;
             tools::list(calls::tool::Capabilities {
                 can_connect: own.can_connect || others,
                 can_show: own.can_show || others,
                 ..own
             })
         });
-        let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
+        let offered = own.filter(|(tool, _)| tool.is_offered(&self.server.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
-        if let Some(relay) = &self.relay {
+        if let Some(relay) = &self.server.relay {
             let is_offered = |tool: &place::Tool| {
                 let permission = Permission::of_relayed(relay.reads(&tool.name, None));
-                self.policy.offers(&tool.name, &[Group::Relayed(relay.group())], permission)
+                self.server.policy.offers(&tool.name, &[Group::Relayed(relay.group())], permission)
             };
             tools.extend(relay.tools().into_iter().filter(is_offered));
         }
@@ -137,7 +113,7 @@ impl Session {
 
     /// The notebooks, if the operator lets agents read them.
     pub(crate) fn offered_notebooks(&self) -> Option<&workspace::Session> {
-        self.notebooks.as_deref().filter(|_| self.policy.offers_group(Group::Read))
+        self.notebooks.as_deref().filter(|_| self.server.policy.offers_group(Group::Read))
     }
 
     /// The notebooks for a request of `what`, which reads them. Fails if the agent may not.
@@ -147,7 +123,7 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<&workspace::Session>, ErrorData> {
         let Some(notebooks) = &self.notebooks else { return Ok(None) };
-        let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
+        let access = Access { policy: &self.server.policy, permissions: permissions(context), tool: "" };
         access
             .permit_like(resources::shown_by(what), what)
             .map_err(|error| ErrorData::invalid_request(message(&error), None))?;
@@ -161,17 +137,17 @@ impl Session {
 
     /// The same for what a request listens to, which in the 2026-07-28 era may be a session of its own.
     pub(crate) fn take_listening_room(&self, count: usize) -> Result<[OwnedSemaphorePermit; 2], ErrorData> {
-        Ok([self.take_room(count)?, take(&self.listening, count, "A server", MAX_LISTENING)?])
+        Ok([self.take_room(count)?, take(&self.server.listening, count, "A server", MAX_LISTENING)?])
     }
 
     pub(crate) fn changes(&self) -> Changes {
         let unchanging = || self.unchanging.subscribe();
         Changes {
-            relayed: self.relay.as_ref().map_or_else(unchanging, |relay| relay.changes()),
+            relayed: self.server.relay.as_ref().map_or_else(unchanging, |relay| relay.changes()),
             own: self
                 .notebooks
                 .as_ref()
-                .map_or_else(unchanging, |notebooks| notebooks.workspace().capabilities()),
+                .map_or_else(unchanging, |notebooks| notebooks.workspace().places().capabilities()),
         }
     }
 

@@ -30,8 +30,8 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<DetailedTask, ErrorData> {
         let (permissions, shows_forms) = (permissions(context), can_ask(context));
-        let is_cancelled = self.tasks.is_cancelled(id);
-        let kept = self.tasks.find(id, permissions);
+        let is_cancelled = self.server.tasks.is_cancelled(id);
+        let kept = self.server.tasks.find(id, permissions);
         if let Some(detailed) = kept.as_ref().and_then(|task| task.detailed(shows_forms, is_cancelled)) {
             return Ok(detailed);
         }
@@ -51,7 +51,8 @@ impl Session {
                 result.content.splice(0..0, other.content);
             }
         }
-        let asks = self.question(&run, &state).filter(|(key, _)| shows_forms && !self.tasks.is_declined(key));
+        let asks =
+            self.question(&run, &state).filter(|(key, _)| shows_forms && !self.server.tasks.is_declined(key));
         if runs.is_empty() {
             runs.extend(self.journal_run(&run));
         }
@@ -71,12 +72,12 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let (permissions, shows_forms) = (permissions(context), can_ask(context));
-        let kept = self.tasks.find(id, permissions);
+        let kept = self.server.tasks.find(id, permissions);
         // No person has answered a client without forms.
         let asking = kept.as_ref().filter(|_| shows_forms);
         if let Some((key, is_declined)) = asking.map(|task| task.answer(responses)).transpose()?.flatten() {
             if is_declined {
-                self.tasks.declined(&key);
+                self.server.tasks.declined(&key);
             }
             return Ok(());
         }
@@ -87,7 +88,7 @@ impl Session {
         self.permit("answer_input", permissions, shows_forms)?;
         match (replied, self.journal_run(&id)) {
             (PersonReply::Accepted { line: Some(line) }, Some(run)) => _ = run.answer_input(line),
-            _ => self.tasks.declined(&key),
+            _ => self.server.tasks.declined(&key),
         }
         Ok(())
     }
@@ -99,7 +100,7 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let permissions = permissions(context);
-        let kept = self.tasks.find(id, permissions);
+        let kept = self.server.tasks.find(id, permissions);
         let runs = match &kept {
             Some(task) if task.runs.is_empty() => {
                 task.stop();
@@ -121,7 +122,7 @@ impl Session {
         // The person behind a client with forms has accepted the call that goes on.
         let is_accepted = kept.is_some() && can_ask(context);
         self.permit("interrupt_kernel", permissions, is_accepted)?;
-        self.tasks.cancelled(id);
+        self.server.tasks.cancelled(id);
         // The last one first: none of those that wait begins.
         for run in runs.iter().rev() {
             let interrupted = notebooks.workspace().runner().interrupt_run(run).await;
@@ -153,7 +154,8 @@ impl Session {
         let reports = mpsc::channel(1).0;
         let call = Call { name: tool.name.to_owned(), params, reports, wants_progress: false };
         let answer =
-            Box::pin(answer_of(notebooks, &self.policy, None, tool, call, Caller::with(permissions))).await;
+            Box::pin(answer_of(notebooks, &self.server.policy, None, tool, call, Caller::with(permissions)))
+                .await;
         let mut answer = match answer {
             Ok(answer) => answer,
             Err(error) if error.kind == ErrorKind::NotFound => {
@@ -182,7 +184,7 @@ impl Session {
     fn permit(&self, tool: &str, permissions: Permissions, is_accepted: bool) -> Result<(), ErrorData> {
         let Some(tool) = tools::find(tool) else { return Ok(()) };
         let (name, groups, permission) = (tool.name, tool.groups, tool.permission);
-        let access = Access { policy: &self.policy, permissions, tool: name };
+        let access = Access { policy: &self.server.policy, permissions, tool: name };
         let permitted = if is_accepted {
             Consent::of(access, groups, permission, name, None).map(drop)
         } else {

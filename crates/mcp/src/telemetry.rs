@@ -106,7 +106,7 @@ fn known(session: &Session, tool: &str) -> Option<String> {
     {
         return Some(tool.name.to_owned());
     }
-    let relayed = session.relay.as_ref()?.tools();
+    let relayed = session.server.relay.as_ref()?.tools();
     relayed.iter().any(|relayed| relayed.name == tool).then(|| tool.to_owned())
 }
 

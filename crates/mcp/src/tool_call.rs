@@ -97,7 +97,7 @@ impl Session {
         let level = (!is_new_era(context)).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
         let is_relayed = self.notebooks.is_none() || tools::find(&call.name).is_none();
-        let wait = declares_tasks(context).then_some(self.task_wait);
+        let wait = declares_tasks(context).then_some(self.server.task_wait);
         let outlasting = outlasting(wait, call.turn.clone(), is_relayed);
         // Dropping the call cancels it. An answer that is ready takes precedence over its cancellation.
         let round = tokio::select! {
@@ -113,14 +113,14 @@ impl Session {
         };
         match round {
             Round::Over(answer) => response(answer),
-            Round::Outlasting(runs) => match self.tasks.keep(call, runs) {
+            Round::Outlasting(runs) => match self.server.tasks.keep(call, runs) {
                 Ok(task) => Ok(CreateTaskResult::new(task).into()),
                 Err(error) => response(Err(error)),
             },
             Round::Asked(question) => {
                 // The agent learns that the call is not done, and may never repeat it.
                 call.turn.finish();
-                match self.paused_calls.pause(call, question) {
+                match self.server.paused_calls.pause(call, question) {
                     Ok(result) => Ok(result.into()),
                     Err(error) => response(Err(error)),
                 }
@@ -136,7 +136,7 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<OngoingCall, Error> {
         let (is_new_era, permissions) = (is_new_era(context), permissions(context));
-        if is_new_era && let Some(call) = self.paused_calls.resume(&name, &params, permissions)? {
+        if is_new_era && let Some(call) = self.server.paused_calls.resume(&name, &params, permissions)? {
             return Ok(call);
         }
         let (asking, questions) = mpsc::channel(1);
@@ -148,7 +148,7 @@ impl Session {
         let wants_progress = may_be_task || context.meta.get_progress_token().is_some();
         let person = Asking {
             elicitation,
-            pages: self.pages.clone(),
+            pages: self.server.pages.clone(),
             client: client_name(context),
             reports: wants_progress.then(|| reports.clone()),
         };
@@ -171,7 +171,7 @@ impl Session {
     /// The answer of one of our tools, or of the relay. It may outlive this session, which is one request over HTTP in
     /// the 2026-07-28 era.
     pub(crate) fn answer(&self, call: Call, caller: Caller) -> BoxFuture<'static, Result<Reply, Error>> {
-        let policy = self.policy.clone();
+        let policy = self.server.policy.clone();
         if let Some(notebooks) = &self.notebooks
             && let Some(tool) = tools::find(&call.name)
         {
@@ -180,7 +180,7 @@ impl Session {
                 answer_of(&session, &policy, Some(&*metrics), tool, call, caller).await.map(Reply::of)
             });
         }
-        match self.relay.clone() {
+        match self.server.relay.clone() {
             Some(relay) => Box::pin(async move { call_relay(&*relay, &policy, call, caller).await }),
             None => Box::pin(ready(Err(Error::new(
                 ErrorKind::NotFound,

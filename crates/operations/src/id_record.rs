@@ -12,7 +12,7 @@ use notebook::AssignedIds;
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
-use crate::private_files::lock;
+use crate::line_file::wait_for;
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -68,7 +68,7 @@ impl IdRecord {
             return Ok(None);
         }
         state::create_folder(&self.folder)?;
-        let lock = lock(&self.folder.join(LOCK))?;
+        let lock = wait_for(&self.folder.join(LOCK))?;
         let ids = read(&path, self.is_read_only)?;
         Ok(Some(LockedIds { path, ids, is_read_only: self.is_read_only, _lock: lock }))
     }

@@ -9,12 +9,12 @@ mod blob;
 mod calls;
 mod describe;
 mod id_record;
+mod line_file;
 mod live;
 mod log;
 mod operation;
 mod others;
 mod plan;
-mod private_files;
 mod record;
 mod runs;
 #[cfg(test)]

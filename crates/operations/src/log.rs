@@ -1,7 +1,4 @@
 //! The operations of one notebook in a folder: a log of JSON lines, and the contents beside it.
-//!
-//! Several programs may append at once, one after the other by a lock on a file of its own. A line that was torn by a crash is
-//! skipped: the next one begins on a new line. Nothing is forced to the disk: a record is worth less than the time.
 
 mod activity;
 mod blobs;
@@ -9,14 +6,14 @@ mod limits;
 mod lines;
 mod sessions;
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::private_files::{ends_with_line, lock, whole_lines, write_line};
+use crate::line_file::{LockedLines, read_from};
 use crate::{BlobId, Blobs, Operation, OperationId};
 use lines::{Header, LOG, VERSION, operations};
 
@@ -81,34 +78,25 @@ impl OperationLog {
     /// Adds an operation and the contents that it names. Returns its id.
     pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<OperationId, LogError> {
         let mut known = self.known.lock();
-        state::create_folder(&self.folder).map_err(|error| self.failed(error))?;
-        let _lock = lock(&self.folder.join(LOCK)).map_err(|error| self.failed(error))?;
-        let path = self.folder.join(LOG);
-        let mut file = state::options()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(|error| self.failed(error))?;
-        let length = file.metadata().map_err(|error| self.failed(error))?.len();
-        if length == 0 {
+        let failed = |error| self.failed(error);
+        let lines = LockedLines::open(&self.folder.join(LOG), &self.folder.join(LOCK));
+        let mut lines = lines.map_err(failed)?;
+        if lines.length == 0 {
             let header = Header { version: VERSION, notebook: self.notebook.clone() };
-            write_line(&mut file, &header, false).map_err(|error| self.failed(error))?;
+            lines.append(&header).map_err(failed)?;
             *known = Known::default();
-        } else if length != known.length {
-            *known = Known { kept: known.kept, ..self.scan(&mut file)? };
+        } else if lines.length != known.length {
+            *known = Known { kept: known.kept, ..self.scan()? };
         }
-        let written = blobs::write(&self.folder, blobs).map_err(|error| self.failed(error))?;
+        let written = blobs::write(&self.folder, blobs).map_err(failed)?;
         operation.id = known.last_id.next();
-        let is_torn = length > 0 && !ends_with_line(&mut file).map_err(|error| self.failed(error))?;
-        write_line(&mut file, &operation, is_torn).map_err(|error| self.failed(error))?;
+        lines.append(&operation).map_err(failed)?;
         known.last_id = operation.id;
         known.operations += 1;
         known.bytes += written;
-        known.length = file.metadata().map_err(|error| self.failed(error))?.len();
+        known.length = lines.length;
         if limits::is_exceeded(known.operations, known.bytes, known.kept) {
-            drop(file);
-            known.kept = limits::trim(&self.folder, operation.time).map_err(|error| self.failed(error))?;
+            known.kept = limits::trim(&self.folder, lines, operation.time).map_err(failed)?;
             // Read again before the next line.
             known.length = 0;
         }
@@ -140,17 +128,9 @@ impl OperationLog {
         if size <= before {
             return Vec::new();
         }
-        let read = || {
-            let mut file = File::open(self.folder.join(LOG))?;
-            file.seek(SeekFrom::Start(before))?;
-            let mut text = Vec::new();
-            file.read_to_end(&mut text)?;
-            io::Result::Ok(text)
-        };
-        let text = read().unwrap_or_default();
-        let lines = whole_lines(&text);
+        let lines = read_from(&self.folder.join(LOG), before).unwrap_or_default();
         *length = before + lines.len() as u64;
-        operations(lines).collect()
+        operations(&lines).collect()
     }
 
     /// A content, if it is still kept and whole.
@@ -158,10 +138,8 @@ impl OperationLog {
         blobs::read(&self.folder, id)
     }
 
-    fn scan(&self, file: &mut File) -> Result<Known, LogError> {
-        let mut text = Vec::new();
-        file.seek(SeekFrom::Start(0)).map_err(|error| self.failed(error))?;
-        file.read_to_end(&mut text).map_err(|error| self.failed(error))?;
+    fn scan(&self) -> Result<Known, LogError> {
+        let text = fs::read(self.folder.join(LOG)).map_err(|error| self.failed(error))?;
         self.check_version(&text)?;
         let (last_id, operations) = operations(&text)
             .fold((OperationId::default(), 0), |(last, count), operation| {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::BlobId;
-use crate::private_files::{ends_with_line, lock, whole_lines, write_line};
+use crate::line_file::{LockedLines, read_from};
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -116,24 +116,14 @@ impl KernelRuns {
 
     /// Adds a run.
     pub fn append(&self, run: &KernelRun) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            state::create_folder(folder)?;
-        }
-        let _lock = lock(&self.path.with_extension("lock"))?;
-        let mut file = state::options().read(true).append(true).create(true).open(&self.path)?;
-        let length = file.metadata()?.len();
-        if length == 0 {
-            write_line(&mut file, &header(), false)?;
-        } else if read_header(&mut file)?.is_none() {
+        let mut lines = LockedLines::open(&self.path, &self.path.with_extension("lock"))?;
+        if lines.length == 0 {
+            lines.append(&header())?;
+        } else if read_header(&mut lines.file)?.is_none() {
             return Ok(());
         }
-        let is_torn = length > 0 && !ends_with_line(&mut file)?;
-        write_line(&mut file, run, is_torn)?;
-        if length > MAX_BYTES {
-            drop(file);
-            self.shorten()?;
-        }
-        Ok(())
+        lines.append(run)?;
+        if lines.length > MAX_BYTES { lines.replace(&shortened(&fs::read(&self.path)?)?) } else { Ok(()) }
     }
 
     /// What was added since `position`, which is then at the end. After runs were removed, everything is returned again.
@@ -150,36 +140,31 @@ impl KernelRuns {
         if generation != position.generation {
             *position = ReadPosition { generation, offset: start };
         }
-        file.seek(SeekFrom::Start(position.offset))?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        let lines = whole_lines(&text);
+        let lines = read_from(&self.path, position.offset)?;
         position.offset += lines.len() as u64;
-        Ok(runs(lines).collect())
+        Ok(runs(&lines).collect())
     }
+}
 
-    /// Removes runs that others have replaced, then the oldest. The file must be locked.
-    fn shorten(&self) -> io::Result<()> {
-        let text = fs::read(&self.path)?;
-        let all: Vec<KernelRun> = runs(&text).collect();
-        let (mut length, mut lines) = (0, Vec::new());
-        for run in all.iter().zip(needed(&all)).filter_map(|(run, is_needed)| is_needed.then_some(run)).rev()
-        {
-            let line = serde_json::to_vec(run)?;
-            length += line.len() as u64 + 1;
-            if length > MAX_BYTES / 2 {
-                break;
-            }
-            lines.push(line);
+/// The text of a file without the runs that others have replaced, and then without the oldest.
+fn shortened(text: &[u8]) -> io::Result<Vec<u8>> {
+    let all: Vec<KernelRun> = runs(text).collect();
+    let (mut length, mut lines) = (0, Vec::new());
+    for run in all.iter().zip(needed(&all)).filter_map(|(run, is_needed)| is_needed.then_some(run)).rev() {
+        let line = serde_json::to_vec(run)?;
+        length += line.len() as u64 + 1;
+        if length > MAX_BYTES / 2 {
+            break;
         }
-        let mut text = serde_json::to_vec(&header())?;
-        text.push(b'\n');
-        for line in lines.iter().rev() {
-            text.extend_from_slice(line);
-            text.push(b'\n');
-        }
-        state::replace_unsynced(&self.path, &self.path.with_extension("new"), &text)
+        lines.push(line);
     }
+    lines.push(serde_json::to_vec(&header())?);
+    let mut text = Vec::new();
+    for line in lines.iter().rev() {
+        text.extend_from_slice(line);
+        text.push(b'\n');
+    }
+    Ok(text)
 }
 
 /// For each run, whether it is the first or the last of its cell in the present instance, with its source, or the last at all.

@@ -219,7 +219,7 @@ impl Hub {
     async fn agents(&self, notebooks: &FoundNotebooks) -> Vec<SeenAgent> {
         let since = SystemTime::now().checked_sub(ACTIVE).unwrap_or(SystemTime::UNIX_EPOCH);
         let Ok(activities) = self.session().activities(since).await else { return Vec::new() };
-        let place = self.workspace.place();
+        let place = self.workspace.places().default_place();
         let paths: HashMap<String, &NotebookPath> =
             notebooks.paths.iter().map(|path| (place.identity(path), path)).collect();
         let here = activities.into_iter().filter(|activity| activity.agent != PERSON);
@@ -256,7 +256,7 @@ impl Hub {
         let (mut notebooks, mut searched) = (FoundNotebooks::default(), None::<Instant>);
         loop {
             if searched.is_none_or(|at| at.elapsed() > SEARCH_PAUSE) {
-                let place = self.workspace.place();
+                let place = self.workspace.places().default_place();
                 if let Ok(found) = place.notebooks(MAX_NOTEBOOKS).await {
                     notebooks = found;
                 }

@@ -75,10 +75,9 @@ impl User {
         }
         let machine = Arc::new(ServerKernels::of_own_runs(place, runs));
         let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());
-        let server = Server::with_workspace(workspace.clone(), None)
-            .offering(config.policy())
-            .counting(metrics)
-            .with_page(hub.clone());
+        let mut server = Server::with_workspace(workspace.clone(), None);
+        (server.policy, server.metrics) = (Arc::new(config.policy()), metrics);
+        server.page = Some(hub.clone());
         let embedded = Embedded::new(&server, shutdown);
         Self { identity, embedded, workspace, hub }
     }

@@ -52,7 +52,7 @@ fn is_named_by_operator(workspace: &Workspace, address: Option<&str>) -> bool {
     let Some(address) = address else { return false };
     let address = address.trim().split(['?', '#']).next().unwrap_or_default();
     let address = format!("{}/", address.trim_end_matches('/'));
-    workspace.first_places().iter().any(|place| place.strip_name(&address).is_some())
+    workspace.places().first().iter().any(|place| place.strip_name(&address).is_some())
 }
 
 /// How a server was chosen, as a sentence after a space.

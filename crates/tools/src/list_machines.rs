@@ -24,7 +24,7 @@ pub(crate) static TOOL: Tool = tool! {
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     let machines = machines_of(context.session)?;
     let MachineList { account, running, offers, notices } = machines.list().await?;
-    context.session.workspace().find_machines().await?;
+    context.session.workspace().places().find_machines().await?;
     let mut lines: Vec<String> = notices.iter().map(|notice| format!("[NOTICE] {notice}")).collect();
     if running.is_empty() {
         lines.push(format!("No machine of {account} runs."));

@@ -62,7 +62,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.turn.takes_long();
     let place = machines.start(offer.kind, arguments.keep).await?;
     let (title, path) = (place.description(), place.name());
-    context.session.workspace().add_machine(&place);
+    context.session.workspace().places().add_machine(&place);
     let end = if arguments.keep {
         "It runs on when this server ends, until stop_machine or Google ends it."
     } else {

@@ -48,7 +48,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         context.consent.check_effect(&self::ending(context.session, id).await?.effect)?;
     }
     let stopped = machines.stop(id).await?;
-    context.session.workspace().remove_machine(&format!("{}:{id}/", machines.scheme()));
+    context.session.workspace().places().remove_machine(&format!("{}:{id}/", machines.scheme()));
     if !stopped.was_running && stopped.copies.is_none() {
         let cause = format!("No machine {id:?} runs.");
         return Err(Error::new(ErrorKind::NotFound, cause, NextStep::ListMachines));

@@ -24,7 +24,7 @@ pub use operations::{
     Activity, BlobId, CellChange as OperationChange, CellState, Operation, OperationId, OperationKind,
     OutputsState, PERSON, RunAction, Since, UndoScope, outputs_digest, summary,
 };
-pub use places::{ConnectScope, Located};
+pub use places::{ConnectScope, Located, Places};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState as StaleJudgement, Obstacle, Plan, StaleState};
 pub use workspace::{Settings, Workspace};

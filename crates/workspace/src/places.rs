@@ -31,7 +31,7 @@ pub enum ConnectScope {
 }
 
 /// All places of a process. None is ever removed but machines that have ended.
-pub(crate) struct Places {
+pub struct Places {
     /// The places that there are from the start: the default one, then others that every session can name.
     first: Vec<Arc<dyn Place>>,
     connector: Option<Arc<dyn Connector>>,
@@ -84,7 +84,7 @@ impl Places {
     }
 
     /// The place of sessions that have not chosen another.
-    pub(crate) fn default_place(&self) -> Arc<dyn Place> {
+    pub fn default_place(&self) -> Arc<dyn Place> {
         self.known().default_place.clone()
     }
 
@@ -99,7 +99,7 @@ impl Places {
     }
 
     /// The places that there are from the start: the default one, then others that every session can name.
-    pub(crate) fn first(&self) -> &[Arc<dyn Place>] {
+    pub fn first(&self) -> &[Arc<dyn Place>] {
         &self.first
     }
 
@@ -126,13 +126,13 @@ impl Places {
     }
 
     /// Machines that agents can start, from now on.
-    pub(crate) fn use_machines(&self, machines: Arc<dyn Machines>) {
+    pub fn use_machines(&self, machines: Arc<dyn Machines>) {
         self.has_login.store(machines.is_present(), Ordering::Relaxed);
         let _ = self.machines.set(machines);
     }
 
     /// Reports a change of the capabilities if somebody has signed in, or out, since the last call.
-    pub(crate) fn notice_login(&self) {
+    pub fn notice_login(&self) {
         let has_login = self.machines().is_some_and(|machines| machines.is_present());
         if self.has_login.swap(has_login, Ordering::Relaxed) != has_login {
             self.capabilities_changed();
@@ -144,7 +144,7 @@ impl Places {
     }
 
     /// Finds out which machines run.
-    pub(crate) async fn find_machines(&self) -> Result<(), Error> {
+    pub async fn find_machines(&self) -> Result<(), Error> {
         let Some(machines) = self.machines() else { return Ok(()) };
         let mut listed = self.machines_listed.lock().await;
         self.note_machines(&machines.places().await?);
@@ -193,23 +193,24 @@ impl Places {
         }
     }
 
-    /// Records that a machine has ended.
-    pub(crate) fn remove_machine(&self, prefix: &str) {
+    /// Records that the machine with this path prefix has ended.
+    pub fn remove_machine(&self, prefix: &str) {
         self.known().places.retain(|place| !self.is_machine(place) || place.prefix() != prefix);
     }
 
     /// Records that a machine runs.
-    pub(crate) fn add_machine(&self, machine: &Arc<dyn Place>) {
+    pub fn add_machine(&self, machine: &Arc<dyn Place>) {
         let is_other = |place: &Arc<dyn Place>| place.scheme() == machine.scheme();
         let others = self.all().into_iter().filter(is_other);
         self.note_machines(&others.chain([machine.clone()]).collect::<Vec<_>>());
     }
 
-    pub(crate) fn can_connect(&self) -> bool {
+    /// Whether agents can connect to servers.
+    pub fn can_connect(&self) -> bool {
         self.connector.is_some()
     }
 
-    pub(crate) async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
+    pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
         let Some(connector) = &self.connector else {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -243,7 +244,8 @@ impl Places {
         Ok(connected)
     }
 
-    pub(crate) fn capabilities(&self) -> watch::Receiver<u64> {
+    /// A counter that changes whenever the set of possible tools may have changed.
+    pub fn capabilities(&self) -> watch::Receiver<u64> {
         self.capabilities.subscribe()
     }
 

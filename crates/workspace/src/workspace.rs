@@ -8,19 +8,18 @@ use std::time::Duration;
 use futures_util::future::{OptionFuture, join, join_all};
 use operations::IdRecords;
 use packages::InstallationTurns;
-use place::{Connected, Connector, Error, Leftovers, Machines, Mode, Place, ServerSpec, SessionId};
+use place::{Connector, Error, Leftovers, Machines, Mode, Place, SessionId};
 use recorder::Recorder;
 use render::Budget;
 use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use crate::file_digests::FileDigests;
 use crate::idle::IdleSweep;
 use crate::leftovers::LeftoverReport;
 use crate::limits::Limits;
 use crate::open_notebooks::OpenNotebooks;
-use crate::places::{ConnectScope, Located, Places};
+use crate::places::{Located, Places};
 use crate::session::person::Histories;
 use crate::shown_paths::ShownPaths;
 
@@ -117,76 +116,18 @@ impl Workspace {
         &self.files
     }
 
-    /// The place of sessions that have not chosen another.
-    pub fn place(&self) -> Arc<dyn Place> {
-        self.places.default_place()
-    }
-
-    /// The places that there are from the start: the default one, then others that every session can name.
-    pub fn first_places(&self) -> &[Arc<dyn Place>] {
-        self.places.first()
-    }
-
     /// Installations into one environment wait for each other.
     pub fn installation_turns(&self) -> &InstallationTurns {
         &self.installation_turns
     }
 
-    pub(crate) fn places(&self) -> &Places {
+    pub fn places(&self) -> &Places {
         &self.places
-    }
-
-    /// The place of agents that have no sessions.
-    pub(crate) fn common_place(&self) -> Arc<dyn Place> {
-        self.places.common()
-    }
-
-    /// Whether agents can connect to servers.
-    pub fn can_connect(&self) -> bool {
-        self.places.can_connect()
-    }
-
-    /// Machines that agents can start, from now on.
-    pub fn use_machines(&self, machines: Arc<dyn Machines>) {
-        self.places.use_machines(machines);
     }
 
     /// The machines of the person. `None` if there can be none, or nobody has signed in.
     pub fn machines(&self) -> Option<&Arc<dyn Machines>> {
         self.places.machines().filter(|machines| machines.is_present())
-    }
-
-    /// Reports a change of the capabilities if the person has signed in to the account of machines, or out.
-    pub fn notice_login(&self) {
-        self.places.notice_login();
-    }
-
-    /// Records that the machine has ended whose paths begin so.
-    pub fn remove_machine(&self, prefix: &str) {
-        self.places.remove_machine(prefix);
-    }
-
-    /// Finds out which machines run.
-    pub async fn find_machines(&self) -> Result<(), Error> {
-        self.places.find_machines().await
-    }
-
-    /// Records that a machine runs.
-    pub fn add_machine(&self, machine: &Arc<dyn Place>) {
-        self.places.add_machine(machine);
-    }
-
-    pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
-        self.places.connect(spec, scope).await
-    }
-
-    /// A counter that changes whenever the set of possible tools may have changed.
-    pub fn capabilities(&self) -> watch::Receiver<u64> {
-        self.places.capabilities()
-    }
-
-    pub(crate) fn capabilities_changed(&self) {
-        self.places.capabilities_changed();
     }
 
     pub fn settings(&self) -> &Settings {
@@ -321,6 +262,8 @@ impl Workspace {
 
 impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workspace").field("place", &self.place().description()).finish_non_exhaustive()
+        f.debug_struct("Workspace")
+            .field("place", &self.places.default_place().description())
+            .finish_non_exhaustive()
     }
 }

@@ -131,7 +131,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
         }
     };
     let server = ServerSpec { url: Some(url), token, provider, kernels };
-    workspace.connect(server, ConnectScope::All).await?;
+    workspace.places().connect(server, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = given(body.document_id) {
         let opened = session.use_notebook("default", &path.into(), place::Mode::Connect).await?;

@@ -44,7 +44,7 @@ pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, s
         "/healthz",
         get(|| async { ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#) }),
     );
-    let operated = server.workspace().filter(|workspace| workspace.can_connect());
+    let operated = server.workspace.as_ref().filter(|workspace| workspace.places().can_connect());
     let router = match operated {
         Some(workspace) => router.merge(admin_api::routes(workspace.clone(), server.policy.clone())),
         None => router,
@@ -97,7 +97,7 @@ impl Door for Checked {
 pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router {
     let mut session_config = SessionConfig::default();
     session_config.sse_retry = Some(RETRY);
-    let sessions = SessionPool::new(session_config, server.session_limits());
+    let sessions = SessionPool::new(session_config, server.session_limits);
     let config = StreamableHttpServerConfig::default()
         // Host and Origin are checked before, for every path.
         .disable_allowed_hosts()

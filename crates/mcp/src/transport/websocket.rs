@@ -65,7 +65,7 @@ struct Outgoing {
 
 impl WebSockets {
     pub(super) fn new(server: &Server, shutdown: &CancellationToken) -> Self {
-        let room = Arc::new(Semaphore::new(server.session_limits().max_sessions));
+        let room = Arc::new(Semaphore::new(server.session_limits.max_sessions));
         Self { server: server.clone(), room, shutdown: shutdown.child_token() }
     }
 
@@ -113,7 +113,7 @@ impl WebSockets {
 
     /// Whether there is a session.
     pub(super) fn are_used(&self) -> bool {
-        self.room.available_permits() < self.server.session_limits().max_sessions
+        self.room.available_permits() < self.server.session_limits.max_sessions
     }
 }
 

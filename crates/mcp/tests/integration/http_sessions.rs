@@ -77,7 +77,8 @@ async fn serve(limits: SessionLimits) -> Result<Served> {
     let endpoint = Endpoint::new(format!("http://{}/mcp", listener.local_addr()?));
     let metrics = Arc::new(Metrics::default());
     let relay = Arc::new(Slow::new()?);
-    let server = Server::new(relay.clone()).counting(metrics.clone()).with_session_limits(limits);
+    let mut server = Server::new(relay.clone());
+    (server.metrics, server.session_limits) = (metrics.clone(), limits);
     let shutdown = CancellationToken::new();
     tokio::spawn(serve_http(server, listener, HttpAuth::new(None, [], false), shutdown.clone()));
     Ok(Served { endpoint, metrics, relay, _shutdown: shutdown.drop_guard() })

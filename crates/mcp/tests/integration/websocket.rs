@@ -30,7 +30,8 @@ async fn serve(max_sessions: usize) -> Result<Served> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let limits = SessionLimits { max_sessions, ..SessionLimits::default() };
-    let server = Server::new(Arc::new(Slow::new()?)).with_session_limits(limits);
+    let mut server = Server::new(Arc::new(Slow::new()?));
+    server.session_limits = limits;
     let shutdown = CancellationToken::new();
     let auth = HttpAuth::new(Secret::new("secret"), [], false);
     tokio::spawn(serve_http(server, listener, auth, shutdown.clone()));

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::lines::{LOG, operations};
 use super::{blobs, sessions};
+use crate::line_file::LockedLines;
 use crate::{BlobId, Operation, OperationKind, id_record};
 
 /// How many calls' operations of a notebook are kept, and how many since a named checkpoint: a run of many cells is one call.
@@ -31,11 +32,9 @@ pub(super) fn is_exceeded(count: usize, bytes: u64, kept: usize) -> bool {
     count > kept.max(MAX_CALLS) + SLACK || bytes > MAX_BYTES
 }
 
-/// Removes the oldest operations of a log, and the contents that no other names. Returns how many operations are left. The log
-/// must be locked.
-pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
-    let path = folder.join(LOG);
-    let text = fs::read(&path)?;
+/// Removes the oldest operations of a log, and the contents that no other names. Returns how many operations are left.
+pub(super) fn trim(folder: &Path, lines: LockedLines, now: u64) -> io::Result<usize> {
+    let text = fs::read(folder.join(LOG))?;
     let all: Vec<Operation> = operations(&text).collect();
     let sizes: HashMap<String, u64> = blobs::sizes(folder).into_iter().collect();
     let first = first_retained(&all, &sizes, now);
@@ -46,7 +45,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
         serde_json::to_writer(&mut new, operation)?;
         new.push(b'\n');
     }
-    state::replace_unsynced(&path, &folder.join("log.new"), &new)?;
+    lines.replace(&new)?;
     let named: HashSet<&str> = kept.iter().flat_map(contents).collect();
     for name in sizes.keys().filter(|name| !named.contains(name.as_str())) {
         blobs::remove(folder, name);

@@ -17,8 +17,8 @@ impl Session {
         };
         match chosen {
             Some(place) => place,
-            None if is_stateless => self.workspace.common_place(),
-            None => self.workspace.place(),
+            None if is_stateless => self.workspace.places().common(),
+            None => self.workspace.places().default_place(),
         }
     }
 
@@ -26,7 +26,7 @@ impl Session {
     pub async fn connect(&self, server: ServerSpec) -> Result<Connected, Error> {
         let before = self.place();
         let scope = if self.state().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
-        let connected = self.workspace.connect(server, scope).await?;
+        let connected = self.workspace.places().connect(server, scope).await?;
         let place = &connected.place;
         {
             let mut state = self.state();
@@ -37,7 +37,7 @@ impl Session {
             state.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
         }
         if before.frontend().is_some() != place.frontend().is_some() {
-            self.workspace.capabilities_changed();
+            self.workspace.places().capabilities_changed();
         }
         Ok(connected)
     }
@@ -48,7 +48,7 @@ impl Session {
         let (own, all) = (self.place(), self.workspace.places().all());
         let is_running =
             |place: &&Arc<dyn Place>| self.workspace.places().is_machine(place) && place.is_present();
-        let others = self.workspace.first_places().iter().chain(all.iter().filter(is_running));
+        let others = self.workspace.places().first().iter().chain(all.iter().filter(is_running));
         let others = others.filter(|place| !Arc::ptr_eq(place, &own)).cloned();
         [own.clone()].into_iter().chain(others).collect()
     }
@@ -83,7 +83,7 @@ impl Session {
     /// How the path of a notebook that any session has open is shown to this agent.
     pub fn shown_open(&self, path: &NotebookPath) -> NotebookPath {
         let is_own = self.state().homes.contains_key(path);
-        let first = self.workspace.first_places().first();
+        let first = self.workspace.places().first().first();
         match first.filter(|_| !is_own && !self.workspace.places().are_named_by(path)) {
             Some(first) => self.shown(first, path),
             None => path.clone(),
@@ -98,7 +98,7 @@ impl Session {
 
     /// Notes that the agent was shown a path without a prefix, unless its place never changes.
     pub(super) fn remember_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
-        if self.workspace.can_connect() {
+        if self.workspace.places().can_connect() {
             self.shown_paths().note(place, path);
         }
     }

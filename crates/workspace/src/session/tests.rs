@@ -130,11 +130,11 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
 #[tokio::test]
 async fn new_capabilities_of_a_place_are_notified() {
     let (memory, workspace) = memory();
-    let mut capabilities = workspace.capabilities();
-    assert!(workspace.place().frontend().is_none());
+    let mut capabilities = workspace.places().capabilities();
+    assert!(workspace.places().default_place().frontend().is_none());
     memory.screens.send_replace(1);
     capabilities.changed().await.unwrap();
-    assert!(workspace.place().frontend().is_some());
+    assert!(workspace.places().default_place().frontend().is_some());
 }
 
 #[tokio::test]
