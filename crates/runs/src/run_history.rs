@@ -78,10 +78,10 @@ impl End {
     fn of(run: &Run, notebook: &OpenNotebook, kernel: &dyn Kernel) -> Option<Self> {
         let view = run.view();
         let (state, count) = (view.state, view.execution_count);
-        let has_replied = run.with(|it| it.has_reply);
+        let (has_replied, is_with_kernel) = run.with(|it| (it.has_reply, it.began_at.is_some()));
         let has_begun = match &state {
             RunState::Lost { is_started, .. } => *is_started,
-            RunState::Interrupted | RunState::KernelDied { .. } => has_replied || count.is_some(),
+            RunState::Interrupted | RunState::KernelDied { .. } => has_replied || is_with_kernel,
             _ => has_replied,
         };
         let is_of_kernel = matches!(

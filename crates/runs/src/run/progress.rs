@@ -48,7 +48,7 @@ pub(crate) struct RunProgress {
     /// Sentences about the kernel.
     pub(super) notices: Vec<String>,
     /// When the kernel began with it, and was done with it, as far as it says so.
-    pub(super) began_at: Option<Instant>,
+    pub(crate) began_at: Option<Instant>,
     pub(super) began: Option<SystemTime>,
     /// When the kernel began with the code itself.
     pub(super) started_at: Option<Instant>,

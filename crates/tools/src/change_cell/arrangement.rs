@@ -42,7 +42,10 @@ impl Arrangement {
                 "Cell split successfully! The lines before line {line} are {}; {what} keeps the rest and its outputs, in",
                 neighbour(index.saturating_sub(1))
             ),
-            Self::Merge => format!("Cells merged successfully, without outputs! {what} in"),
+            Self::Merge if cell.is_code() => {
+                format!("Cells merged successfully, without outputs: execute_cell shows them again! {what} in")
+            }
+            Self::Merge => format!("Cells merged successfully! {what} in"),
             Self::Duplicate => {
                 format!("Cell duplicated successfully! The copy is {}, in", neighbour(index + 1))
             }
