@@ -1,6 +1,6 @@
 //! A change of one configuration: computed first, shown, and then made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::configuration::inputs_of;
 use crate::edit::{self, EditObstacle, Edited, INPUTS, Target};
 use crate::entry::{Block, NotPossible, ServerEntry};
 use crate::file::{self, FileError};
-use crate::ledger::{Exact, Ledger, LedgerEntry};
+use crate::ledger::{Digests, Ledger, LedgerEntry};
 use crate::secrets::masked;
 use crate::{Client, Machine, NAME, Scope};
 
@@ -56,7 +56,7 @@ pub fn install(
     let has_entry = edit::read(&text, client.target()).map_err(&refused)?.is_some();
     let known = ledger.find(client.id, &file).filter(|_| has_entry);
     let is_first = known.is_none();
-    let (after, record) = put(client, &text, &block, known).map_err(&refused)?;
+    let (after, record) = put(client, &file, &text, &block, known).map_err(&refused)?;
     let record = LedgerEntry {
         client: client.id.to_owned(),
         file: file.clone(),
@@ -68,6 +68,7 @@ pub fn install(
 
 fn put(
     client: &Client,
+    file: &Path,
     text: &str,
     block: &Block,
     record: Option<&LedgerEntry>,
@@ -75,14 +76,14 @@ fn put(
     let known = record.cloned().unwrap_or_default();
     let target = client.target();
     // An untouched entry of ours is written again, so that an uninstall stays exact.
-    let original = known.exact.as_ref().and_then(|exact| Some(edit::undo(text, exact.undo(text)?)));
+    let original = known.original(file, text);
     let is_ours_untouched = original.is_some();
     let original = original.unwrap_or_else(|| text.to_owned());
     let is_absent = edit::read(&original, target)?.is_none();
-    let Edited { text: after, undo, created } = edit::put(&original, target, block)?;
-    let exact = is_absent.then(|| Exact::new(&after, undo));
+    let Edited { text: after, created } = edit::put(&original, target, block)?;
+    let digests = is_absent.then(|| Digests::new(&original, &after));
     let created_keys = if is_ours_untouched { created } else { [known.created_keys, created].concat() };
-    Ok((after, LedgerEntry { created_keys, exact, ..known }))
+    Ok((after, LedgerEntry { created_keys, digests, ..known }))
 }
 
 /// The change that removes our entry.
@@ -98,7 +99,7 @@ pub fn uninstall(
     let after = match &before {
         None => None,
         Some(text) => {
-            let removed = take(client, text, &record);
+            let removed = take(client, &file, text, &record);
             let refused = |refusal| ChangeError::Refused { file: file.clone(), refusal, block: None };
             let after = removed.map_err(refused)?;
             let is_ours = record.created_file && after != *text && edit::is_blank(&after, client.format);
@@ -108,10 +109,9 @@ pub fn uninstall(
     Ok(FileChange { client, file, before, after, record: None, is_first: false })
 }
 
-fn take(client: &Client, text: &str, record: &LedgerEntry) -> Result<String, EditObstacle> {
-    let exact = record.exact.as_ref().and_then(|exact| exact.undo(text));
-    if let Some(undo) = exact {
-        return Ok(edit::undo(text, undo));
+fn take(client: &Client, file: &Path, text: &str, record: &LedgerEntry) -> Result<String, EditObstacle> {
+    if let Some(original) = record.original(file, text) {
+        return Ok(original);
     }
     let target = client.target();
     match edit::read(text, target)? {
@@ -185,14 +185,14 @@ fn shown(client: &Client, text: &str) -> String {
 }
 
 /// A backup is of no use once the file is what it was.
-fn remove_backup(file: &std::path::Path, text: Option<&str>) {
+fn remove_backup(file: &Path, text: Option<&str>) {
     let backup = file::backup(file);
     if text.is_some() && file::read(&backup).ok().flatten().as_deref() == text {
         let _ = std::fs::remove_file(backup);
     }
 }
 
-fn read(file: &std::path::Path) -> Result<Option<String>, ChangeError> {
+fn read(file: &Path) -> Result<Option<String>, ChangeError> {
     file::read(file).map_err(|error| ChangeError::File { file: file.to_owned(), error })
 }
 

@@ -3,7 +3,6 @@
 //! The documents of the parsers keep comments, order and layout; afterwards, everything but our entry must mean the same.
 
 mod json;
-mod splice;
 mod toml;
 mod yaml;
 
@@ -14,7 +13,6 @@ use serde_json::Value;
 
 use crate::client::Format;
 use crate::entry::Block;
-pub(crate) use splice::{Steps, Text};
 
 const BOM: char = '\u{feff}';
 /// The list of questions to the person in VS Code's configuration.
@@ -52,8 +50,6 @@ impl Target<'_> {
 #[derive(Debug, Clone)]
 pub struct Edited {
     pub text: String,
-    /// The steps back.
-    pub(crate) undo: Steps,
     /// Keys that did not exist before, from the outermost.
     pub(crate) created: Vec<Vec<String>>,
 }
@@ -69,12 +65,12 @@ pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<Edited, E
             created.push(path.iter().map(|key| (*key).to_owned()).collect());
         }
     }
-    let (text, undo) = edit(text, target, |text| match target.format {
+    let text = edit(text, target, |text| match target.format {
         Format::Json => json::put(text, target, block),
         Format::Toml => toml::put(text, target, block),
         Format::Yaml => yaml::put(text, target, block),
     })?;
-    Ok(Edited { text, undo, created })
+    Ok(Edited { text, created })
 }
 
 /// Removes the entry, with those of the created keys that are empty then.
@@ -84,39 +80,35 @@ pub(crate) fn remove(
     inputs: &[String],
     created: &[Vec<String>],
 ) -> Result<String, EditObstacle> {
-    let (text, _) = edit(text, target, |text| match target.format {
+    edit(text, target, |text| match target.format {
         Format::Json => json::remove(text, target, inputs, created),
         Format::Toml => toml::remove(text, target),
         Format::Yaml => yaml::remove(text, target, created),
-    })?;
-    Ok(text)
+    })
 }
 
-/// Changes a text, or nothing if anything but our entry were changed.
+/// Changes a text, or nothing if anything but our entry were changed. Where all line ends are CRLF, it is edited without CR.
 fn edit(
     text: &str,
     target: Target,
-    change: impl FnOnce(&mut Text) -> Result<(), EditObstacle>,
-) -> Result<(String, Steps), EditObstacle> {
+    change: impl FnOnce(&str) -> Result<String, EditObstacle>,
+) -> Result<String, EditObstacle> {
     read(text, target)?;
     let (bom, body) = split_bom(text);
-    let mut edited = Text::new(body);
-    change(&mut edited)?;
-    let (body, undo) = edited.finish();
-    let edited = format!("{bom}{body}");
+    let line_ends = body.matches('\n').count();
+    let edited = if line_ends > 0 && body.matches("\r\n").count() == line_ends {
+        change(&body.replace("\r\n", "\n"))?.replace('\n', "\r\n")
+    } else {
+        change(body)?
+    };
+    let edited = format!("{bom}{edited}");
     let others = |text: &str| {
         let whole = read_at(text, target.format, &[])?.unwrap_or_default();
         Ok::<_, EditObstacle>(without(whole, &target.path()))
     };
     let before = others(text)?;
     let is_kept = others(&edited).is_ok_and(|after| before == after);
-    if is_kept { Ok((edited, undo)) } else { Err(EditObstacle::Form(target.path().join("."))) }
-}
-
-/// Takes back an edit after which nobody has changed the text.
-pub(crate) fn undo(text: &str, steps: &Steps) -> String {
-    let (bom, body) = split_bom(text);
-    format!("{bom}{}", steps.apply(body))
+    if is_kept { Ok(edited) } else { Err(EditObstacle::Form(target.path().join("."))) }
 }
 
 /// The entry as it is.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::ChangeError;
-use crate::edit::Steps;
 use crate::file::{self, FileError};
 
 /// All records of a user.
@@ -27,25 +26,28 @@ pub(crate) struct LedgerEntry {
     pub(crate) created_file: bool,
     pub(crate) created_folders: Vec<PathBuf>,
     pub(crate) created_keys: Vec<Vec<String>>,
-    pub(crate) exact: Option<Exact>,
+    pub(crate) digests: Option<Digests>,
 }
 
-/// The way back while nobody else changes the file.
+/// Of a file before its first change, and as we left it: while nobody else changes it, its backup is the way back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Exact {
-    /// Of the text as we left it.
-    sha256: String,
-    undo: Steps,
+pub(crate) struct Digests {
+    before: String,
+    after: String,
 }
 
-impl Exact {
-    pub(crate) fn new(text: &str, undo: Steps) -> Self {
-        Self { sha256: sha256(text), undo }
+impl Digests {
+    pub(crate) fn new(before: &str, after: &str) -> Self {
+        Self { before: sha256(before), after: sha256(after) }
     }
+}
 
-    /// The way back, if the text is as we left it.
-    pub(crate) fn undo(&self, text: &str) -> Option<&Steps> {
-        (self.sha256 == sha256(text)).then_some(&self.undo)
+impl LedgerEntry {
+    /// The text before the first change, if `text` is as we left it. Without a file there is no backup.
+    pub(crate) fn original(&self, file: &Path, text: &str) -> Option<String> {
+        let digests = self.digests.as_ref().filter(|it| it.after == sha256(text))?;
+        let backup = file::read(&file::backup(file)).ok().flatten();
+        backup.into_iter().chain([String::new()]).find(|it| digests.before == sha256(it))
     }
 }
 

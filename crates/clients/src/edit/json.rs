@@ -10,7 +10,6 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast};
 use serde_json::Value;
 
-use super::splice::Text;
 use super::{EditObstacle, INPUTS, Target};
 use crate::entry::Block;
 
@@ -27,12 +26,13 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), EditObstacle> {
+pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
     let path = target.path();
-    for key in &block.obsolete {
-        remove_property(text, &[path.as_slice(), &[key]].concat())?;
-    }
-    let root = CstRootNode::parse(text.as_str(), &OPTIONS).map_err(|error| unparsable(&error))?;
+    let text = block
+        .obsolete
+        .iter()
+        .try_fold(text.to_owned(), |text, key| remove_property(text, &[path.as_slice(), &[key]].concat()))?;
+    let root = CstRootNode::parse(&text, &OPTIONS).map_err(|error| unparsable(&error))?;
     let mut entry = root.object_value_or_create().ok_or_else(|| other_type(&[]))?;
     for (depth, key) in path.iter().enumerate() {
         entry = entry.object_value_or_create(key).ok_or_else(|| other_type(&path[..=depth]))?;
@@ -49,8 +49,7 @@ pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), 
             inputs.append(input_value(input));
         }
     }
-    text.set(root.to_string());
-    Ok(())
+    Ok(root.to_string())
 }
 
 /// Makes a key have a value. Objects are merged, so that their other keys stay.
@@ -80,46 +79,40 @@ fn input_value(value: &Value) -> CstInputValue {
 }
 
 pub(super) fn remove(
-    text: &mut Text,
+    text: &str,
     target: Target,
     inputs: &[String],
     created: &[Vec<String>],
-) -> Result<(), EditObstacle> {
-    remove_property(text, &target.path())?;
-    inputs.iter().try_for_each(|id| remove_input(text, id))?;
+) -> Result<String, EditObstacle> {
+    let mut text = remove_property(text.to_owned(), &target.path())?;
+    text = inputs.iter().try_fold(text, |text, id| remove_input(text, id))?;
     for path in created.iter().rev() {
         let path: Vec<_> = path.iter().map(String::as_str).collect();
-        let parsed = parse(text.as_str())?;
+        let parsed = parse(&text)?;
         let value = property(&parsed, &path)?.map(|(_, it)| it.value.range());
         // One with a comment is not empty.
-        if value.is_some_and(|it| matches!(&text.as_str()[it.start..it.end], "{}" | "[]")) {
-            remove_property(text, &path)?;
+        if value.is_some_and(|it| matches!(&text[it.start..it.end], "{}" | "[]")) {
+            text = remove_property(text, &path)?;
         }
     }
-    Ok(())
+    Ok(text)
 }
 
-fn remove_property(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
-    let parsed = parse(text.as_str())?;
-    if let Some((parent, member)) = property(&parsed, path)? {
-        let removed = without(text.as_str(), &parsed, parent.range.start, member);
-        text.set(removed);
-    }
-    Ok(())
+fn remove_property(text: String, path: &[&str]) -> Result<String, EditObstacle> {
+    let parsed = parse(&text)?;
+    let property = property(&parsed, path)?;
+    Ok(property.map(|(parent, it)| without(&text, &parsed, parent.range.start, it)).unwrap_or(text))
 }
 
-fn remove_input(text: &mut Text, id: &str) -> Result<(), EditObstacle> {
-    let parsed = parse(text.as_str())?;
+fn remove_input(text: String, id: &str) -> Result<String, EditObstacle> {
+    let parsed = parse(&text)?;
     let inputs = property(&parsed, &[INPUTS])?.and_then(|(_, it)| it.value.as_array());
     let has_id = |it: &&ast::Value| {
         let id_of = it.as_object().and_then(|it| it.get_string("id"));
         id_of.is_some_and(|it| it.value == id)
     };
-    if let Some((inputs, member)) = inputs.and_then(|it| Some((it, it.elements.iter().find(has_id)?))) {
-        let removed = without(text.as_str(), &parsed, inputs.range.start, member);
-        text.set(removed);
-    }
-    Ok(())
+    let member = inputs.and_then(|it| Some((it, it.elements.iter().find(has_id)?)));
+    Ok(member.map(|(inputs, it)| without(&text, &parsed, inputs.range.start, it)).unwrap_or(text))
 }
 
 /// The text without a member of the object or array that starts at `container`, and without its comma. Comments stay.

@@ -3,7 +3,7 @@ mod properties;
 
 use serde_json::{Map, Value, json};
 
-use super::{EditObstacle, Target, put, read, remove, undo};
+use super::{EditObstacle, Target, put, read, remove};
 use crate::client::Format;
 use crate::entry::Block;
 
@@ -159,7 +159,6 @@ fn inputs_are_added_once_and_removed() {
     ] {
         let edited = put(text, servers, &block).unwrap();
         assert_eq!(put(&edited.text, servers, &block).unwrap().text, edited.text);
-        assert_eq!(undo(&edited.text, &edited.undo), text);
         let removed = remove(&edited.text, servers, &["jupyter-token".to_owned()], &edited.created).unwrap();
         assert!(
             !removed.contains("jupyter-token") && removed.contains("mine") == text.contains("mine"),

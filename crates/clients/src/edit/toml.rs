@@ -5,30 +5,28 @@ use serde_json::Value;
 use toml_edit::ser::ValueSerializer;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::splice::Text;
 use super::{EditObstacle, Target};
 use crate::entry::Block;
 
-pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), EditObstacle> {
+pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
     let path = target.path();
     let form = || EditObstacle::Form(path.join("."));
-    let Some(current) = read(text.as_str(), &path)? else {
+    let Some(current) = read(text, &path)? else {
         let fields = block.fields.iter().chain(&block.defaults);
         let lines = fields.map(|(key, value)| Some(format!("{key} = {}\n", toml(value)?)));
         let lines = lines.collect::<Option<String>>().ok_or_else(form)?;
-        let gap = match text.as_str() {
+        let gap = match text {
             "" => "",
             text if text.ends_with("\n\n") => "",
             text if text.ends_with('\n') => "\n",
             _ => "\n\n",
         };
-        text.set(format!("{}{gap}[{}]\n{lines}", text.as_str(), path.join(".")));
-        return Ok(());
+        return Ok(format!("{text}{gap}[{}]\n{lines}", path.join(".")));
     };
     if !current.is_object() {
         return Err(EditObstacle::OtherType(path.join(".")));
     }
-    let mut document = parse(text.as_str())?;
+    let mut document = parse(text)?;
     let table = table(&mut document, &path).filter(|it| !it.is_dotted()).ok_or_else(form)?;
     block.obsolete.iter().for_each(|key| drop(table.remove(key)));
     let missing = block.defaults.iter().filter(|(key, _)| current.get(key.as_str()).is_none());
@@ -41,14 +39,13 @@ pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), 
             table.insert(key, value.into());
         }
     }
-    text.set(document.to_string());
-    Ok(())
+    Ok(document.to_string())
 }
 
-pub(super) fn remove(text: &mut Text, target: Target) -> Result<(), EditObstacle> {
-    let path = target.path();
-    while read(text.as_str(), &path)?.is_some() {
-        let mut document = parse(text.as_str())?;
+pub(super) fn remove(text: &str, target: Target) -> Result<String, EditObstacle> {
+    let (path, mut text) = (target.path(), text.to_owned());
+    while read(&text, &path)?.is_some() {
+        let mut document = parse(&text)?;
         let (mut parent, mut key) = (&path[..path.len() - 1], target.name.to_owned());
         // One table at a time, so that what is removed is in one place.
         if let Some(entry) = table(&mut document, &path)
@@ -62,9 +59,19 @@ pub(super) fn remove(text: &mut Text, target: Target) -> Result<(), EditObstacle
         }
         let parent = item.and_then(Item::as_table_like_mut);
         parent.and_then(|it| it.remove(&key)).ok_or_else(|| EditObstacle::Form(path.join(".")))?;
-        text.set_with_comments(&document.to_string(), '#');
+        text = with_comments(&text, &document.to_string());
     }
-    Ok(())
+    Ok(text)
+}
+
+/// `after`, which is `before` without some lines, with those of these lines that are comments.
+fn with_comments(before: &str, after: &str) -> String {
+    let [before, after] = [before, after].map(|text| text.lines().collect::<Vec<_>>());
+    let start = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+    let (removed, rest) = (&before[start..], &after[start..]);
+    let end = removed.iter().rev().zip(rest.iter().rev()).take_while(|(one, other)| one == other).count();
+    let removed = removed[..removed.len() - end].iter().filter(|line| line.trim_start().starts_with('#'));
+    after[..start].iter().chain(removed).chain(rest).flat_map(|line| [*line, "\n"]).collect()
 }
 
 pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {

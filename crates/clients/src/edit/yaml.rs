@@ -2,63 +2,73 @@
 
 mod tree;
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
-use super::splice::{Splice, Text};
 use super::{EditObstacle, Target};
 use crate::entry::Block;
 use tree::{Node, Tree};
 
 const DEFAULT_UNIT: usize = 2;
 
-pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), EditObstacle> {
-    let path = target.path();
-    let before = tree::parse(text.as_str())?;
+pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
+    let (path, mut text) = (target.path(), text.to_owned());
+    let before = tree::parse(&text)?;
     match before.read(&path)? {
         None => {
             let fields = block.fields.iter().chain(&block.defaults);
             let entry: Map<_, _> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
-            text.splice(&insertion(text.as_str(), &before, &path, &entry.into())?);
+            text = spliced(&text, &insertion(&text, &before, &path, &entry.into())?);
         }
         Some(Value::Object(current)) => {
             for key in &block.obsolete {
-                remove_lines(text, &[path.as_slice(), &[key]].concat())?;
+                text = without_lines(text, &[path.as_slice(), &[key]].concat())?;
             }
             let missing = block.defaults.iter().filter(|(key, _)| !current.contains_key(*key));
             for (key, value) in block.fields.iter().chain(missing) {
-                update(text, &[path.as_slice(), &[key]].concat(), value)?;
+                text = updated(text, &[path.as_slice(), &[key]].concat(), value)?;
             }
         }
         Some(_) => return Err(EditObstacle::OtherType(path.join("."))),
     }
-    Ok(())
+    Ok(text)
 }
 
-pub(super) fn remove(text: &mut Text, target: Target, created: &[Vec<String>]) -> Result<(), EditObstacle> {
-    let path = target.path();
-    let before = tree::parse(text.as_str())?;
+pub(super) fn remove(text: &str, target: Target, created: &[Vec<String>]) -> Result<String, EditObstacle> {
+    let (path, text) = (target.path(), text.to_owned());
+    let before = tree::parse(&text)?;
     if before.read(&path)?.is_none() {
-        return Ok(());
+        return Ok(text);
     }
     let parent = &path[..path.len() - 1];
     let is_only = matches!(before.read(parent)?, Some(Value::Object(entries)) if entries.len() == 1);
     let is_created = created.iter().any(|it| it.iter().eq(parent));
     match (is_only, is_created) {
-        (true, true) => remove_lines(text, parent)?,
+        (true, true) => without_lines(text, parent),
         (true, false) => {
             // Without a value, the key would no longer have a mapping.
-            let colon = before.colon(text.as_str(), parent)?;
-            let lines = before.lines_of(text.as_str(), &path)?;
-            text.splice(&[Splice::insert(colon + 1, " {}"), Splice::delete(lines)]);
+            let value = before.colon(&text, parent)? + 1;
+            let lines = before.lines_of(&text, &path)?;
+            Ok(spliced(&text, &[(value..value, " {}".to_owned()), (lines, String::new())]))
         }
-        (false, _) => remove_lines(text, &path)?,
+        (false, _) => without_lines(text, &path),
     }
-    Ok(())
 }
 
 pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
     let tree = tree::parse(text)?;
     if path.is_empty() { Ok(Some(tree.whole())) } else { tree.read(path) }
+}
+
+/// A range with the text that takes its place.
+type Splice = (Range<usize>, String);
+
+/// The text with splices in ascending order that do not overlap.
+fn spliced(text: &str, splices: &[Splice]) -> String {
+    let mut text = text.to_owned();
+    splices.iter().rev().for_each(|(range, with)| text.replace_range(range.clone(), with));
+    text
 }
 
 /// A new entry below the innermost mapping that exists.
@@ -72,7 +82,7 @@ fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<Ve
     let printed = |column: usize| print(path[depth], &value, column);
     let after_line_end = |at: usize, text_after: String| {
         let line_end = if at == 0 || text[..at].ends_with('\n') { "" } else { "\n" };
-        Splice::insert(at, format!("{line_end}{text_after}"))
+        (at..at, format!("{line_end}{text_after}"))
     };
     Ok(match tree.node(&path[..depth])? {
         None | Some(Node::Empty { .. }) if depth == 0 => vec![after_line_end(text.len(), printed(0))],
@@ -85,7 +95,7 @@ fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<Ve
             let column = tree.column(&path[..depth])? + DEFAULT_UNIT;
             let start = text[..span.start].trim_end_matches(' ').len();
             let entry = after_line_end(tree::line_end(text, span.end), printed(column));
-            vec![Splice::delete(start..span.end), entry]
+            vec![(start..span.end, String::new()), entry]
         }
         Some(Node::Mapping { entries, column, .. }) => {
             let end = entries
@@ -97,30 +107,28 @@ fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<Ve
     })
 }
 
-fn update(text: &mut Text, path: &[&str], value: &Value) -> Result<(), EditObstacle> {
-    let tree = tree::parse(text.as_str())?;
+fn updated(text: String, path: &[&str], value: &Value) -> Result<String, EditObstacle> {
+    let tree = tree::parse(&text)?;
     let current = tree.read(path)?;
     if current.as_ref() == Some(value) {
-        return Ok(());
+        return Ok(text);
     }
     let splices = if current.is_some() {
         let column = tree.column(path)?;
         let line = print(path[path.len() - 1], value, column);
-        vec![Splice::replace(tree.lines_of(text.as_str(), path)?, line)]
+        vec![(tree.lines_of(&text, path)?, line)]
     } else {
-        insertion(text.as_str(), &tree, path, value)?
+        insertion(&text, &tree, path, value)?
     };
-    text.splice(&splices);
-    Ok(())
+    Ok(spliced(&text, &splices))
 }
 
-fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
-    let tree = tree::parse(text.as_str())?;
-    if tree.node(path)?.is_some() {
-        let lines = tree.lines_of(text.as_str(), path)?;
-        text.splice(&[Splice::delete(lines)]);
+fn without_lines(text: String, path: &[&str]) -> Result<String, EditObstacle> {
+    let tree = tree::parse(&text)?;
+    if tree.node(path)?.is_none() {
+        return Ok(text);
     }
-    Ok(())
+    Ok(spliced(&text, &[(tree.lines_of(&text, path)?, String::new())]))
 }
 
 /// A key with its value, whose scalars and lists are those of JSON. The levels below are indented as this one is.

@@ -234,6 +234,23 @@ fn without_changes_by_others_no_backup_stays() {
 }
 
 #[test]
+fn without_the_backup_only_the_entry_goes() {
+    let (home, client) = (Home::new(), named("cursor"));
+    let file = home.file(client);
+    let backup = file.with_file_name("mcp.json.cellbridge.bak");
+    for other in [None, Some("{\"other\": 1}")] {
+        std::fs::write(&file, "{ \"a\": 1 }").unwrap();
+        home.install(client);
+        match other {
+            None => std::fs::remove_file(&backup).unwrap(),
+            Some(text) => std::fs::write(&backup, text).unwrap(),
+        }
+        home.uninstall(client);
+        assert_eq!(read(&file).unwrap(), "{\n  \"a\": 1\n}");
+    }
+}
+
+#[test]
 fn changes_by_others_stay_and_only_the_entry_goes() {
     let (home, client) = (Home::new(), named("vscode"));
     let file = home.file(client);

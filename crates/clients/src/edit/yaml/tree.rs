@@ -15,10 +15,6 @@ pub(super) enum Node {
     Empty {
         at: usize,
     },
-    Scalar {
-        value: Value,
-        span: Range<usize>,
-    },
     Mapping {
         entries: Vec<(Key, Node)>,
         column: usize,
@@ -44,7 +40,7 @@ impl Node {
     pub(super) fn end(&self) -> usize {
         match self {
             Self::Empty { at } => *at,
-            Self::Scalar { span, .. } | Self::EmptyFlow { span, .. } => span.end,
+            Self::EmptyFlow { span } => span.end,
             Self::Mapping { entries, .. } => {
                 entries.last().map_or(0, |(key, value)| key.end.max(value.end()))
             }
@@ -55,7 +51,7 @@ impl Node {
     fn value(&self) -> Value {
         match self {
             Self::Empty { .. } => Value::Null,
-            Self::Scalar { value, .. } | Self::Other { value, .. } => value.clone(),
+            Self::Other { value, .. } => value.clone(),
             Self::Mapping { entries, .. } => entries
                 .iter()
                 .map(|(key, node)| (key.name.clone(), node.value()))
@@ -113,7 +109,7 @@ impl Tree {
             let entries = match found.1 {
                 Node::Mapping { entries, .. } => entries,
                 Node::Empty { .. } | Node::EmptyFlow { .. } => return Ok(None),
-                _ => return Err(EditObstacle::OtherType(path[..depth].join("."))),
+                Node::Other { .. } => return Err(EditObstacle::OtherType(path[..depth].join("."))),
             };
             let mut same = entries.iter().filter(|(key, _)| key.name == *name);
             let Some((key, node)) = same.next() else { return Ok(None) };
@@ -181,7 +177,7 @@ impl<'a, I: Iterator<Item = (Event<'a>, Span)>> Reader<'a, I> {
                     if style == ScalarStyle::Plain { resolve(&text) } else { Value::from(text.as_ref()) };
                 // A block scalar may end behind blank lines that follow it.
                 let end = range.start + self.text[range.clone()].trim_end().len();
-                Node::Scalar { value, span: range.start..end }
+                Node::Other { value, end }
             }
             Event::MappingStart(..) => self.mapping(range.start, span.start.col()),
             Event::SequenceStart(..) => self.sequence(range.start),
