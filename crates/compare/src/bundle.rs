@@ -3,40 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use notebook::{Json, MimeBundle};
+use notebook::{Json, MimeBundle, MimeKind};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
 use crate::rerun::Rerun;
 use crate::{json, markup, picture, raw, texts};
-
-/// The end of the type of a widget's view.
-const WIDGET: &str = ".widget-view+json";
-
-/// How the content of a MIME type is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A widget is known by an id; what it shows is not in the output.
-    Widget,
-    Picture,
-    Markup,
-    Script,
-    Json,
-    Text,
-}
-
-impl Kind {
-    fn of(mime: &str) -> Self {
-        match mime {
-            _ if mime.ends_with(WIDGET) => Self::Widget,
-            "image/svg+xml" | "text/html" => Self::Markup,
-            "application/javascript" | "text/javascript" => Self::Script,
-            _ if mime.starts_with("image/") => Self::Picture,
-            _ if mime.ends_with("json") => Self::Json,
-            _ => Self::Text,
-        }
-    }
-}
 
 pub(crate) fn compare(before: &MimeBundle, after: &MimeBundle, rerun: &Rerun, findings: &mut Findings) {
     let (had, has) = (types(before), types(after));
@@ -52,12 +24,13 @@ pub(crate) fn compare(before: &MimeBundle, after: &MimeBundle, rerun: &Rerun, fi
         }
     }
     let common: Vec<_> = had.intersection(&has).filter(|mime| is_content(mime, before)).collect();
-    let one_sided = had.symmetric_difference(&has).filter(|mime| match Kind::of(mime) {
+    let one_sided = had.symmetric_difference(&has).filter(|mime| match MimeKind::of(mime) {
         // Which renderings of a chart there are depends on the front end; text does not replace them.
-        Kind::Markup => mime.starts_with("image/") || common.iter().all(|mime| Kind::of(mime) == Kind::Text),
-        Kind::Script => common.is_empty(),
-        Kind::Json => common.is_empty() || had.contains(*mime),
-        Kind::Widget | Kind::Picture | Kind::Text => true,
+        MimeKind::Html => common.iter().all(|mime| MimeKind::of(mime) == MimeKind::Text),
+        MimeKind::Script => common.is_empty(),
+        MimeKind::Drawing | MimeKind::Image | MimeKind::Text => true,
+        // JSON.
+        _ => common.is_empty() || had.contains(*mime),
     });
     for mime in one_sided {
         let sign = if had.contains(mime) { '-' } else { '+' };
@@ -67,11 +40,11 @@ pub(crate) fn compare(before: &MimeBundle, after: &MimeBundle, rerun: &Rerun, fi
 
 fn types(bundle: &MimeBundle) -> BTreeSet<String> {
     let types = bundle.data.members().map(|(mime, _)| mime.into_owned());
-    types.filter(|mime| Kind::of(mime) != Kind::Widget).collect()
+    types.filter(|mime| MimeKind::of(mime) != MimeKind::Widget).collect()
 }
 
 fn is_widget(bundle: &MimeBundle) -> bool {
-    bundle.data.members().any(|(mime, _)| Kind::of(&mime) == Kind::Widget)
+    bundle.data.members().any(|(mime, _)| MimeKind::of(&mime) == MimeKind::Widget)
 }
 
 /// Whether both texts are calls that would make a widget of one class, such as `IntSlider(value=3)`. Their arguments depend on the front
@@ -100,25 +73,26 @@ fn content(mime: &str, before: &Json, after: &Json, rerun: &Rerun, findings: &mu
     }
     let text = |json: &Json| json.multiline_text().map(Cow::into_owned);
     let texts = text(before).zip(text(after));
-    match (Kind::of(mime), texts) {
-        (Kind::Json | Kind::Widget, _) | (_, None) => {
-            match (before.decode(), after.decode()) {
-                (Ok(before), Ok(after)) => json::compare(&before, &after, rerun, findings),
-                // It is nested too deep.
-                _ if before.is_equivalent(after) => {}
-                _ => findings.change("", before.as_str(), after.as_str()),
-            }
+    match (MimeKind::of(mime), texts) {
+        (MimeKind::Image, Some((before, after))) => picture::compare_base64("", &before, &after, findings),
+        (MimeKind::Html | MimeKind::Drawing, Some((before, after))) => {
+            markup::compare(&before, &after, rerun, findings);
         }
-        (Kind::Picture, Some((before, after))) => picture::compare_base64("", &before, &after, findings),
-        (Kind::Markup, Some((before, after))) => markup::compare(&before, &after, rerun, findings),
-        (Kind::Script, Some((before, after))) => {
+        (MimeKind::Script, Some((before, after))) => {
             let mut ids = Ids::of(Ids::in_script(&before), Ids::in_script(&after), rerun);
             raw::compare("", &before, &after, &mut ids, rerun, findings);
         }
-        (Kind::Text, Some((before, after))) => {
+        (MimeKind::Text, Some((before, after))) => {
             if !texts::are_same(&before, &after, rerun) {
                 findings.change("", &before, &after);
             }
         }
+        // JSON.
+        _ => match (before.decode(), after.decode()) {
+            (Ok(before), Ok(after)) => json::compare(&before, &after, rerun, findings),
+            // It is nested too deep.
+            _ if before.is_equivalent(after) => {}
+            _ => findings.change("", before.as_str(), after.as_str()),
+        },
     }
 }

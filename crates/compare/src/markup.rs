@@ -2,9 +2,7 @@
 //!
 //! Like `render`, it reads token by token; the same parts in the same order are the same tree.
 
-use std::collections::BTreeMap;
-
-use notebook::markup::{HtmlString, Spanned, State, Token, Tokens};
+use notebook::markup::{self, Part as Read, Tag};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
@@ -131,34 +129,20 @@ fn shown(part: &Part) -> String {
 fn parts(markup: &str) -> Vec<Part> {
     let mut reader =
         Reader { parts: Vec::new(), within: Vec::new(), text: String::new(), is_metadata: false };
-    let mut tokens = Tokens::of(markup);
-    while let Some(token) = tokens.next() {
-        match token {
-            Token::StartTag(tag) => {
-                let name = decoded(&tag.name);
-                let state = match &*name {
-                    _ if tag.self_closing => None,
-                    "script" => Some(State::ScriptData),
-                    "style" | "noframes" | "xmp" => Some(State::RawText),
-                    "title" | "textarea" => Some(State::RcData),
-                    _ => None,
-                };
-                reader.start(&name, tag.attributes, tag.self_closing);
-                if let Some(state) = state {
-                    tokens.set_state(state);
-                }
+    markup::read(markup, |part| {
+        match part {
+            Read::Tag(tag) if tag.is_start => {
+                reader.start(&tag);
+                return markup::raw_text(&tag.name).filter(|_| !tag.is_self_closing);
             }
-            Token::EndTag(tag) => reader.end(&decoded(&tag.name)),
-            Token::String(text) => reader.text.push_str(&decoded(&text)),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+            Read::Tag(tag) => reader.end(&tag.name),
+            Read::Text(text) => reader.text.push_str(&text),
+            Read::Comment(_) => {}
         }
-    }
+        None
+    });
     reader.end_text();
     reader.parts
-}
-
-fn decoded(bytes: &HtmlString) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 struct Reader {
@@ -170,22 +154,15 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(
-        &mut self,
-        name: &str,
-        attributes: BTreeMap<HtmlString, Spanned<HtmlString>>,
-        is_self_closing: bool,
-    ) {
+    fn start(&mut self, tag: &Tag) {
         self.end_text();
         if self.is_metadata {
             return;
         }
-        let attributes =
-            attributes.into_iter().map(|(name, value)| (decoded(&name), decoded(&value))).collect();
-        self.parts.push(Part::Start { name: name.to_owned(), attributes });
-        self.is_metadata = name == "metadata" && !is_self_closing;
-        if !is_self_closing {
-            self.within.push(name.to_owned());
+        self.parts.push(Part::Start { name: tag.name.clone(), attributes: tag.attributes().collect() });
+        self.is_metadata = tag.name == "metadata" && !tag.is_self_closing;
+        if !tag.is_self_closing {
+            self.within.push(tag.name.clone());
         }
     }
 

@@ -5,9 +5,6 @@ mod measure;
 use std::io::Cursor;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::GeneralPurpose;
-use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 use image::codecs::gif::GifDecoder;
 use image::{AnimationDecoder, DynamicImage, ImageFormat, ImageReader, Limits};
 
@@ -19,19 +16,10 @@ const MAX_MEMORY: u64 = 100_000_000;
 /// Further frames of an animation are not compared, nor are pictures of more pixels in all.
 const MAX_FRAMES: usize = 500;
 
-/// Some kernels omit the padding.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-
-/// Bytes as base64, with line breaks, those of JavaScript (`\` at the end of a line) and escaped ones included.
+/// Bytes as base64, with line breaks and escaped characters.
 pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.replace("\\n", "").replace("%2B", "+").replace("%2F", "/").replace("%3D", "=");
-    let is_content = |c: &char| !c.is_whitespace() && !matches!(c, '\\' | '=');
-    BASE64.decode(text.chars().filter(is_content).collect::<String>()).ok()
+    render::decode_base64(&text)
 }
 
 /// Compares two pictures in `data:` URIs.

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use notebook::markup::{Token, Tokens};
-use notebook::{Json, MimeBundle, Output};
-use serde_json::{Value, json};
+use notebook::markup::{Part, raw_text, read};
+use notebook::{MimeBundle, MimeKind};
+use render::Chart;
+use serde_json::Value;
 
 use crate::fragment::{Fragment, escape, script_hash};
-use crate::sanitize::{self, raw_text, text};
+use crate::sanitize;
 use crate::{Libraries, Library};
 
 const BOOTSTRAP: &str = include_str!("frame/bootstrap.js");
@@ -29,8 +30,7 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8
 /// An output that a script draws.
 #[derive(Debug)]
 pub(crate) enum Interactive {
-    Plotly(Json),
-    Vega(Json),
+    Chart(Chart),
     /// The element, and the script that draws into it.
     Bokeh(String, String),
     /// HTML with scripts of its own.
@@ -39,24 +39,19 @@ pub(crate) enum Interactive {
 
 impl Interactive {
     pub(crate) fn of(bundle: &MimeBundle) -> Option<Self> {
-        let starting = |prefix: &str| {
-            bundle.data.members().find(|(mime, _)| mime.starts_with(prefix)).map(|(_, json)| json)
-        };
-        if let Some(figure) = starting("application/vnd.plotly.v").filter(Json::is_object) {
-            return Some(Self::Plotly(figure));
-        }
-        if let Some(specification) = starting("application/vnd.vega").filter(Json::is_object) {
-            return Some(Self::Vega(specification));
+        let kinds = || bundle.data.members().map(|(mime, content)| (MimeKind::of(&mime), content));
+        if let Some(chart) = kinds().find_map(|(kind, content)| Chart::of(kind, &content)) {
+            return Some(Self::Chart(chart));
         }
         let html = bundle.text("text/html").unwrap_or_default();
-        if starting("application/vnd.bokehjs_exec").is_some() {
+        if kinds().any(|(kind, _)| kind == MimeKind::Bokeh) {
             return Some(Self::Bokeh(html, bundle.text("application/javascript").unwrap_or_default()));
         }
         // Colab adds buttons to its tables, whose scripts need Colab.
         if !has_script(&html) || html.contains("class=\"dataframe\"") {
             return None;
         }
-        Some(chart_in(&html).unwrap_or(Self::Html(html)))
+        Some(Chart::in_html(&html).map_or(Self::Html(html), Self::Chart))
     }
 
     /// Whether it only loads scripts for other outputs.
@@ -73,50 +68,13 @@ impl Interactive {
             is_script || ["/npm/", "unpkg.com/", "esm.sh/"].iter().any(|part| address.contains(part))
         })
     }
-
-    /// The chart in the form that can be described, if its output is HTML.
-    pub(crate) fn specification(&self) -> Option<Output> {
-        let Self::Vega(chart) = self else { return None };
-        let data = json!({ "application/vnd.vegalite.v5+json": chart.to_value() });
-        let data = Json::from_value(&data);
-        Some(Output::Display(MimeBundle { data, metadata: Json::empty_object() }))
-    }
-}
-
-/// The chart in HTML whose script would load its library: Altair's `})({…}, {"mode": "vega-lite"});`, or Plotly's
-/// `Plotly.newPlot("id", […], {…}, {…})`.
-fn chart_in(html: &str) -> Option<Interactive> {
-    let calls = |name: &'static str| html.match_indices(name).map(move |(at, _)| &html[at + name.len()..]);
-    let plotly = calls("Plotly.newPlot(").find_map(|rest| {
-        let [_, data, layout]: [Value; 3] = arguments(rest, 3).try_into().ok()?;
-        Some(json!({ "data": data, "layout": layout }))
-    });
-    if let Some(figure) = plotly {
-        return Some(Interactive::Plotly(Json::from_value(&figure)));
-    }
-    let mut vega = calls("})(").filter(|_| html.contains("vegaEmbed")).flat_map(|rest| arguments(rest, 1));
-    let chart = vega.find(|it| it["$schema"].as_str().is_some_and(|schema| schema.contains("vega")));
-    chart.map(|chart| Interactive::Vega(Json::from_value(&chart)))
-}
-
-/// At most so many arguments of a call, as far as they are JSON.
-fn arguments(mut text: &str, most: usize) -> Vec<Value> {
-    let mut arguments = Vec::new();
-    while arguments.len() < most {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-        let Some(Ok(value)) = values.next() else { break };
-        arguments.push(value);
-        text = text[values.byte_offset()..].trim_start();
-        text = text.strip_prefix(',').unwrap_or_default();
-    }
-    arguments
 }
 
 /// Writes the frame. Fails if its library is not there.
 pub(crate) fn write(output: &Interactive, libraries: &Libraries, html: &mut Fragment) -> Result<(), Library> {
     let (library, script, body) = match output {
-        Interactive::Plotly(figure) => (Some(Library::Plotly), PLOTLY, data(figure.as_str())),
-        Interactive::Vega(specification) => (Some(Library::Vega), VEGA, data(specification.as_str())),
+        Interactive::Chart(Chart::Plotly(figure)) => (Some(Library::Plotly), PLOTLY, data(figure.as_str())),
+        Interactive::Chart(Chart::Vega(chart)) => (Some(Library::Vega), VEGA, data(chart.as_str())),
         Interactive::Bokeh(element, script) => {
             let script = Value::from(script.as_str()).to_string();
             (Some(Library::Bokeh), BOKEH, format!("{element}{}", data(&script)))
@@ -191,38 +149,24 @@ fn hashes(document: &str) -> BTreeSet<String> {
 
 fn scripts(html: &str, mut take: impl FnMut(&str)) {
     let mut script: Option<String> = None;
-    let mut tokens = Tokens::of(html);
-    while let Some(token) = tokens.next() {
-        match token {
-            Token::StartTag(tag) => {
-                let name = text(&tag.name);
-                for (attribute, value) in &tag.attributes {
-                    if attribute.starts_with(b"on") {
-                        take(&text(value));
-                    }
-                }
-                if name == "script" {
-                    let kind = tag.attributes.get(&b"type"[..]).map(|kind| text(kind)).unwrap_or_default();
+    read(html, |part| {
+        match part {
+            Part::Tag(tag) if tag.is_start => {
+                let handlers = tag.attributes().filter(|(name, _)| name.starts_with("on"));
+                handlers.for_each(|(_, value)| take(&value));
+                if tag.name == "script" {
+                    let kind = tag.attribute("type").unwrap_or_default();
                     let is_script = kind.is_empty() || kind.contains("javascript") || kind == "module";
                     script = is_script.then(String::new);
                 }
-                if let Some(state) = raw_text(&name) {
-                    tokens.set_state(state);
-                }
+                return raw_text(&tag.name);
             }
-            Token::String(found) => {
-                if let Some(script) = &mut script {
-                    script.push_str(&text(&found));
-                }
-            }
-            Token::EndTag(_) => {
-                if let Some(script) = script.take() {
-                    take(&script);
-                }
-            }
-            _ => {}
+            Part::Tag(_) => script.take().iter().for_each(|script| take(script)),
+            Part::Text(text) => script.iter_mut().for_each(|script| script.push_str(&text)),
+            Part::Comment(_) => {}
         }
-    }
+        None
+    });
 }
 
 #[cfg(test)]

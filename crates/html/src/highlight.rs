@@ -1,7 +1,7 @@
 //! Source code with its colours. Python's tokens are those of Ruff's parser; other languages are plain.
 
 use notebook::visible;
-use syntax::Token;
+use syntax::{Token, magics};
 
 use crate::fragment::Fragment;
 
@@ -11,7 +11,7 @@ pub(crate) fn source(source: &str, language: Option<&str>, html: &mut Fragment) 
         matches!(language.to_ascii_lowercase().as_str(), "python" | "python3" | "py" | "ipython" | "ipython3")
     });
     // A cell magic such as %%bash makes the rest something else.
-    let is_other = source.trim_start().starts_with("%%") && !is_magic_with_python(source);
+    let is_other = matches!(magics::split(source), magics::Cell::Other { .. });
     let tokens = if is_python && !is_other { syntax::tokens(source).unwrap_or_default() } else { Vec::new() };
     let mut written = 0;
     for (range, token) in tokens {
@@ -24,11 +24,6 @@ pub(crate) fn source(source: &str, language: Option<&str>, html: &mut Fragment) 
         written = range.end;
     }
     html.text(&visible(source.get(written..).unwrap_or_default()));
-}
-
-fn is_magic_with_python(source: &str) -> bool {
-    let name = source.split_whitespace().next().unwrap_or_default();
-    matches!(name, "%%time" | "%%timeit" | "%%capture" | "%%prun")
 }
 
 fn class(token: Token) -> &'static str {

@@ -2,7 +2,7 @@
 
 mod environments;
 
-use notebook::Json;
+use notebook::{IMAGE_TYPES, Json};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html as writer};
 
 use crate::fragment::Fragment;
@@ -14,10 +14,6 @@ const EXTENSIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_TASKLISTS)
     .union(Options::ENABLE_FOOTNOTES)
     .union(Options::ENABLE_MATH);
-
-/// The types of attachments that are shown.
-const IMAGES: [&str; 7] =
-    ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "image/bmp", "image/avif"];
 
 /// Writes Markdown. Its HTML goes through the sanitiser as a whole, because a tag may open in one line and close in another; formulas
 /// and code are finished fragments, for which slots stand in it.
@@ -115,7 +111,8 @@ fn attached(address: &str, attachments: Option<&Json>) -> Option<String> {
     let files = attachments?;
     // Front ends escape blanks in the name.
     let file = files.member(name).or_else(|| files.member(&name.replace("%20", " ")))?;
-    IMAGES.iter().find_map(|mime| picture::data_address(mime, &file.member(mime)?.multiline_text()?))
+    let mut shown = IMAGE_TYPES.into_iter().chain(["image/svg+xml"]);
+    shown.find_map(|mime| picture::data_address(mime, &file.member(mime)?.multiline_text()?))
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use notebook::markup::{Token, Tokens};
+use notebook::markup::{Part, read};
 use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::{Parser, Storage, push_mathml};
 
 use crate::fragment::Fragment;
-use crate::sanitize::text;
 
 /// A longer formula is shown as its source, in bytes.
 const MAX_LENGTH: usize = 20_000;
@@ -79,43 +78,39 @@ const ATTRIBUTES: &str = include_str!("maths/attributes.txt");
 fn allowed(mathml: &str) -> Fragment {
     let mut html = Fragment::default();
     let mut open: Vec<&'static str> = Vec::new();
-    for token in Tokens::of(mathml) {
-        match token {
-            Token::StartTag(tag) => {
-                let name = text(&tag.name);
-                let Some(name) = ELEMENTS.lines().find(|known| *known == name) else { continue };
+    read(mathml, |part| {
+        match part {
+            Part::Tag(tag) if tag.is_start => {
+                let name = ELEMENTS.lines().find(|known| *known == tag.name)?;
                 html.raw("<").raw(name);
-                for (attribute, value) in &tag.attributes {
-                    let attribute = text(attribute);
+                for (attribute, value) in tag.attributes() {
                     if let Some(known) = ATTRIBUTES.lines().find(|known| *known == attribute) {
-                        html.attribute(known, &text(value));
+                        html.attribute(known, &value);
                     } else if attribute == "class" {
-                        write_classes(&text(value), &mut html);
+                        write_classes(&value, &mut html);
                     } else if attribute == "style" {
-                        write_style(&text(value), &mut html);
+                        write_style(&value, &mut html);
                     } else if attribute == "width" {
-                        html.attribute("width", &text(value));
+                        html.attribute("width", &value);
                     }
                 }
                 html.raw(">");
-                if tag.self_closing {
+                if tag.is_self_closing {
                     html.raw("</").raw(name).raw(">");
                 } else {
                     open.push(name);
                 }
             }
-            Token::EndTag(tag) => {
-                let name = text(&tag.name);
-                if let Some(at) = open.iter().rposition(|it| *it == name) {
+            Part::Tag(tag) => {
+                if let Some(at) = open.iter().rposition(|it| *it == tag.name) {
                     close(&mut open, at, &mut html);
                 }
             }
-            Token::String(found) => {
-                html.text(&text(&found));
-            }
-            _ => {}
+            Part::Text(text) => drop(html.text(&text)),
+            Part::Comment(_) => {}
         }
-    }
+        None
+    });
     close(&mut open, 0, &mut html);
     html
 }

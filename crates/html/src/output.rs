@@ -1,14 +1,11 @@
 //! One output, in the form from which a person learns most.
 
-use notebook::{Json, MimeBundle, Output};
+use notebook::{IMAGE_TYPES, Json, MimeBundle, MimeKind, Output, WIDGET_VIEW};
 use render::full_text;
 
 use crate::fragment::Fragment;
 use crate::{Context, frame, markdown, maths, picture, sanitize, terminal, traceback};
 
-/// Images that browsers draw, in order of preference.
-const IMAGES: [&str; 6] = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/avif", "image/bmp"];
-const WIDGET: &str = "application/vnd.jupyter.widget-view+json";
 /// Longer JSON is folded, in lines.
 const MAX_OPEN_JSON: usize = 40;
 
@@ -62,14 +59,12 @@ pub fn output(output: &Output, context: &Context<'_>) -> Fragment {
 }
 
 fn write_bundle(bundle: &MimeBundle, output: &Output, context: &Context<'_>, html: &mut Fragment) {
-    if let Some(view) = bundle.get(WIDGET) {
+    if let Some(view) = bundle.get(WIDGET_VIEW) {
         return write_widget(&view, bundle, context, html);
     }
     let is_of_itables =
         || bundle.text("text/html").is_some_and(|html| html.contains("</code> cell from ITables"));
-    if bundle.data.members().any(|(mime, _)| mime.contains("bokehjs_load") || mime.contains("holoviews_load"))
-        || is_of_itables()
-    {
+    if bundle.data.members().any(|(mime, _)| MimeKind::of(&mime) == MimeKind::Library) || is_of_itables() {
         // It loads a library, and shows nothing.
         return;
     }
@@ -103,8 +98,7 @@ fn write_inert(interactive: &frame::Interactive, bundle: &MimeBundle, output: &O
     if interactive.needs_network() {
         html.raw("<figcaption>An interactive output: its scripts need the network, which outputs do not have here.");
     } else {
-        let described = interactive.specification().map_or_else(|| full_text(output), |it| full_text(&it));
-        html.raw("<pre tabindex=\"0\">").text(&described).raw("</pre>");
+        html.raw("<pre tabindex=\"0\">").text(&full_text(output)).raw("</pre>");
         html.raw("<figcaption>An interactive output, described because its scripts do not run here.");
     }
     html.raw("</figcaption></figure>");
@@ -160,7 +154,7 @@ fn write_image(bundle: &MimeBundle, html: &mut Fragment) -> bool {
         picture::svg(&svg, &alt(bundle, "image/svg+xml"), html);
         return true;
     }
-    IMAGES.iter().any(|mime| {
+    IMAGE_TYPES.iter().any(|mime| {
         let Some(address) = bundle.text(mime).and_then(|content| picture::data_address(mime, &content))
         else {
             return false;

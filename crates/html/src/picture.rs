@@ -1,7 +1,5 @@
 //! Images, which are in the page or not at all.
 
-use std::borrow::Cow;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -61,17 +59,7 @@ fn is_base64(text: &str) -> bool {
 
 /// A drawing as an image, in which no script runs and from which no request is made.
 pub(crate) fn svg(svg: &str, alt: &str, html: &mut Fragment) {
-    let address = format!("data:image/svg+xml;base64,{}", STANDARD.encode(&*with_namespace(svg)));
+    let file = render::svg_file(svg);
+    let address = format!("data:image/svg+xml;base64,{}", STANDARD.encode(file.as_deref().unwrap_or(svg)));
     embedded(&address, alt, "", html);
-}
-
-/// In HTML, a drawing needs no namespace; as a file it does.
-fn with_namespace(svg: &str) -> Cow<'_, str> {
-    let Some(start) = svg.find("<svg") else { return Cow::Borrowed(svg) };
-    let end = svg[start..].find('>').map_or(svg.len(), |end| start + end);
-    if svg[start..end].contains("xmlns=") {
-        return Cow::Borrowed(svg);
-    }
-    let at = start + "<svg".len();
-    Cow::Owned(format!("{} xmlns=\"http://www.w3.org/2000/svg\"{}", &svg[..at], &svg[at..]))
 }

@@ -14,7 +14,7 @@ mod sheet;
 mod structure;
 pub(crate) mod style;
 
-use notebook::markup::{HtmlString, State, Token, Tokens};
+use notebook::markup::{Part, State, Tag, raw_text, read};
 
 use crate::Ids;
 use crate::fragment::Fragment;
@@ -83,12 +83,7 @@ fn write(html: &str, ids: Option<&Ids>, slots: Vec<Slot>) -> Sanitized {
         has_table: false,
         shown: String::new(),
     };
-    let mut tokens = Tokens::of(html);
-    while let Some(token) = tokens.next() {
-        if let Some(state) = writer.token(token) {
-            tokens.set_state(state);
-        }
-    }
+    read(html, |part| writer.part(part));
     writer.close_to(0);
     let Writer { html, is_visible, has_table, shown, .. } = writer;
     Sanitized { html, is_visible, has_table, text: shown }
@@ -101,36 +96,20 @@ fn sheet(html: &str) -> Sheet {
         return sheet;
     }
     let mut is_style = false;
-    let mut tokens = Tokens::of(html);
-    while let Some(token) = tokens.next() {
-        match token {
-            Token::StartTag(tag) => {
-                is_style = **tag.name == *b"style";
-                if let Some(state) = raw_text(&text(&tag.name)) {
-                    tokens.set_state(state);
-                }
-            }
-            Token::EndTag(_) => is_style = false,
-            Token::String(found) if is_style => sheet.add(&text(&found)),
-            _ => {}
+    read(html, |part| match part {
+        Part::Tag(tag) => {
+            is_style = tag.is_start && tag.name == "style";
+            raw_text(&tag.name).filter(|_| tag.is_start)
         }
-    }
+        Part::Text(text) => {
+            if is_style {
+                sheet.add(&text);
+            }
+            None
+        }
+        Part::Comment(_) => None,
+    });
     sheet
-}
-
-/// How a browser reads the content of an element that holds no markup.
-pub(crate) fn raw_text(name: &str) -> Option<State> {
-    match name {
-        "script" => Some(State::ScriptData),
-        "style" | "xmp" | "iframe" | "noembed" | "noframes" | "noscript" => Some(State::RawText),
-        "title" | "textarea" => Some(State::RcData),
-        "plaintext" => Some(State::PlainText),
-        _ => None,
-    }
-}
-
-pub(crate) fn text(bytes: &HtmlString) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// An element that is left out with its content.
@@ -157,42 +136,34 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a token, and returns how what follows is read.
-    fn token(&mut self, token: Token) -> Option<State> {
-        match token {
-            Token::StartTag(tag) => {
-                let name = text(&tag.name);
+    /// Writes a part, and returns how what follows is read.
+    fn part(&mut self, part: Part) -> Option<State> {
+        match part {
+            Part::Tag(tag) if tag.is_start => {
                 if let Some(skipped) = &mut self.skipped {
                     // In a drawing, `style` and `title` hold markup.
                     let is_drawing = skipped.drawing.is_some();
-                    if skipped.name == name && !(is_drawing && tag.self_closing) {
+                    if skipped.name == tag.name && !(is_drawing && tag.is_self_closing) {
                         skipped.depth += 1;
                     }
-                    return raw_text(&name).filter(|_| !is_drawing);
+                    return raw_text(&tag.name).filter(|_| !is_drawing);
                 }
-                match dropped(&name) {
+                match dropped(&tag.name) {
                     Some(Dropped::Void) => {}
-                    Some(Dropped::Drawing) if tag.self_closing => {}
+                    Some(Dropped::Drawing) if tag.is_self_closing => {}
                     Some(kind) => {
-                        let drawing = (kind == Dropped::Drawing).then_some(tag.span.start);
-                        self.skipped = Some(Skipped { name: name.clone(), depth: 1, drawing });
+                        let drawing = (kind == Dropped::Drawing).then_some(tag.place.start);
+                        self.skipped = Some(Skipped { name: tag.name.clone(), depth: 1, drawing });
                     }
-                    None => self.start(&name, &attributes::Attributes::new(&tag.attributes)),
+                    None => self.start(&tag),
                 }
-                raw_text(&name)
+                return raw_text(&tag.name);
             }
-            Token::EndTag(tag) => {
-                self.end(&text(&tag.name), tag.span.end);
-                None
-            }
-            Token::String(found) => {
-                if self.skipped.is_none() {
-                    self.text(&text(&found));
-                }
-                None
-            }
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => None,
+            Part::Tag(tag) => self.end(&tag.name, tag.place.end),
+            Part::Text(text) if self.skipped.is_none() => self.text(&text),
+            Part::Text(_) | Part::Comment(_) => {}
         }
+        None
     }
 
     fn text(&mut self, text: &str) {
@@ -236,16 +207,16 @@ impl Writer<'_> {
         }
     }
 
-    fn start(&mut self, name: &str, attributes: &attributes::Attributes<'_>) {
-        if name == SLOT {
-            return self.slot(attributes.number("n"));
+    fn start(&mut self, tag: &Tag) {
+        if tag.name == SLOT {
+            return self.slot(tag.attribute("n").and_then(|number| number.parse().ok()));
         }
-        let Some(element) = element(name) else { return };
+        let Some(element) = element(&tag.name) else { return };
         if self.open.len() >= MAX_DEPTH || !self.make_room(&element) {
             return;
         }
         match element.name {
-            "img" => return self.image(attributes),
+            "img" => return self.image(tag),
             "br" | "hr" | "wbr" => {
                 if element.kind == Kind::Block {
                     self.end_text();
@@ -253,7 +224,7 @@ impl Writer<'_> {
                 self.html.raw("<").raw(element.name).raw(">");
                 return;
             }
-            "source" => return self.source_of_media(attributes),
+            "source" => return self.source_of_media(tag),
             "table" => self.has_table = true,
             _ => {}
         }
@@ -265,13 +236,13 @@ impl Writer<'_> {
                 self.end_text();
             }
         }
-        self.write_tag(&element, written, attributes);
+        self.write_tag(&element, written, tag);
         if element.name == "progress" || element.name == "meter" {
             self.is_visible = true;
         }
         if element.name != "col" {
-            let id = attributes.get("id").unwrap_or_default();
-            let is_hidden = attributes.get("hidden").is_some();
+            let id = tag.attribute("id").unwrap_or_default();
+            let is_hidden = tag.has("hidden");
             self.open.push(Open { name: element.name, written, id, has_parts: false, is_hidden });
         }
     }

@@ -106,7 +106,7 @@ fn written_elements(html: &str) -> Vec<String> {
     let tokens = Tokens::of(html);
     tokens
         .filter_map(|token| match token {
-            Token::StartTag(tag) => Some(crate::sanitize::text(&tag.name)),
+            Token::StartTag(tag) => Some(String::from_utf8_lossy(&tag.name).into_owned()),
             _ => None,
         })
         .collect()

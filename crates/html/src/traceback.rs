@@ -1,12 +1,15 @@
 //! Errors: the message, and the frames, of which the last is open.
 
+use render::{is_rule, terminal_text};
+
 use crate::fragment::Fragment;
 use crate::terminal;
 
 /// Writes an error. `entries` are those of nbformat: with `IPython`, a rule, a headline, each frame, and the message.
 pub(crate) fn write(name: &str, value: &str, entries: &[String], html: &mut Fragment) {
     html.raw("<div class=\"cb-error\">");
-    let entries: Vec<&str> = entries.iter().map(String::as_str).filter(|entry| !is_rule(entry)).collect();
+    let entries: Vec<&str> =
+        entries.iter().map(String::as_str).filter(|entry| !is_rule(&terminal_text(entry))).collect();
     let is_of_ipython =
         entries.first().is_some_and(|first| first.contains("Traceback (most recent call last)"))
             && !entries[0].trim_end().contains('\n');
@@ -47,12 +50,6 @@ fn pre(text: &str, html: &mut Fragment) {
     html.raw("<pre tabindex=\"0\">");
     terminal::write([text], html);
     html.raw("</pre>");
-}
-
-fn is_rule(entry: &str) -> bool {
-    let plain: Vec<_> = render::styled([entry]).into_iter().map(|piece| piece.text).collect();
-    let plain = plain.concat();
-    plain.len() > 20 && plain.bytes().all(|byte| byte == b'-')
 }
 
 #[cfg(test)]

@@ -8,15 +8,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cell::Outputs;
 use crate::json::{Printer, Style, canonical};
-use crate::{Cell, Json, Output};
+use crate::{Cell, Json, Output, WIDGET_VIEW};
 
 /// Members that a record of the content leaves out: outputs are kept apart, and the id is the key.
 const APART: [&str; 3] = ["id", "outputs", "execution_count"];
 
 /// Characters are taken back in shorter lines only.
 const MAX_TYPED: usize = 64 * 1024;
-/// A reference to a model of a widget, which is another one in each run.
-const WIDGET: &str = "application/vnd.jupyter.widget-view+json";
 
 /// The members of a cell, an object, that nbformat does not know.
 pub fn other_members(cell: &Json) -> Option<Json> {
@@ -103,7 +101,8 @@ fn add_output(hash: &mut Sha256, same: &[Output]) {
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
             for (mime, content) in members {
                 hash.update(&*mime);
-                if mime != WIDGET {
+                // A reference to a model, which is another one in each run.
+                if mime != WIDGET_VIEW {
                     match content.multiline_text() {
                         Some(text) => add_text(hash, &text),
                         None => add_value(hash, &content.to_value()),
@@ -196,7 +195,7 @@ mod tests {
     use bytes::Bytes;
     use serde_json::{Value, json};
 
-    use super::WIDGET;
+    use crate::WIDGET_VIEW;
     use crate::{Cell, Edit, Json, Notebook, Output};
 
     fn outputs(cell: &Cell) -> Json {
@@ -267,8 +266,8 @@ mod tests {
                 )]),
             ),
             (
-                json!([shown("display_data", json!({ WIDGET: { "model_id": "1" } }))]),
-                json!([shown("display_data", json!({ WIDGET: { "model_id": "2" } }))]),
+                json!([shown("display_data", json!({ WIDGET_VIEW: { "model_id": "1" } }))]),
+                json!([shown("display_data", json!({ WIDGET_VIEW: { "model_id": "2" } }))]),
             ),
         ];
         for (one, other) in &same {

@@ -19,11 +19,18 @@ pub(crate) fn max_size(json: &Json) -> usize {
 
 /// Decodes at least the first `limit` bytes of a string or a list of strings. `None` if that part is not base64.
 pub(crate) fn decode(json: &Json, limit: usize) -> Option<Vec<u8>> {
-    let text = json.multiline_text()?;
-    let is_data = |byte: &u8| !byte.is_ascii_whitespace() && *byte != b'=';
     let most = (limit / 3).saturating_add(1).saturating_mul(4);
-    let encoded: Vec<u8> = text.bytes().filter(is_data).take(most).collect();
-    BASE64.decode(encoded).ok()
+    decoded(json.multiline_text()?.bytes(), most)
+}
+
+/// Decodes base64 with line breaks, those of JavaScript (`\` at the end of a line) included.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    decoded(text.bytes().filter(|byte| *byte != b'\\'), usize::MAX)
+}
+
+fn decoded(bytes: impl Iterator<Item = u8>, most: usize) -> Option<Vec<u8>> {
+    let is_data = |byte: &u8| !byte.is_ascii_whitespace() && *byte != b'=';
+    BASE64.decode(bytes.filter(is_data).take(most).collect::<Vec<u8>>()).ok()
 }
 
 #[cfg(test)]

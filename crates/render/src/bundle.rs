@@ -5,11 +5,11 @@ mod rich;
 
 use std::borrow::Cow;
 
-use notebook::{Json, MimeBundle};
+use notebook::{IMAGE_TYPES, Json, MimeBundle};
 
 use crate::data_uri::{self, without_data_uris};
 use crate::image::{self, ImageSource};
-use crate::{chart, html, size, svg, terminal};
+use crate::{Chart, html, size, svg, terminal};
 use blank::{is_blank, is_blank_latex, is_blank_markdown};
 
 #[derive(Debug)]
@@ -23,14 +23,15 @@ pub(crate) enum Rendered {
     Image(ImageSource),
 }
 
-/// Images that can be decoded, in order of preference.
-const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"];
+/// The type of images that are not decoded here.
+const AVIF: &str = "image/avif";
 
 /// Renders the MIME type from which a model learns most.
 pub(crate) fn render(bundle: &MimeBundle) -> Rendered {
     let forms = Forms(bundle.data.members().collect());
     // A formula that is also an image is exact, and shorter, as LaTeX.
-    let picture = IMAGE_TYPES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
+    let decodable = IMAGE_TYPES.into_iter().filter(|mime| *mime != AVIF);
+    let picture = decodable.into_iter().find_map(|mime| Some((mime, forms.get(mime)?)));
     if let Some((mime, content)) = picture.filter(|_| forms.filled("text/latex").is_none()) {
         let about = bundle.metadata.member(mime);
         let label = about.and_then(|about| Some(about.member("alt")?.text()?.into_owned()));
@@ -131,8 +132,8 @@ fn html_or_plain(html: &str, forms: &Forms<'_>) -> Rendered {
         return Rendered::Image(source);
     }
     let is_drawn = html.contains("<script") && !has_table;
-    if let Some(chart) = is_drawn.then(|| chart::in_html(html)).flatten() {
-        return Rendered::Description(chart);
+    if let Some(chart) = is_drawn.then(|| Chart::in_html(html)).flatten() {
+        return Rendered::Description(chart.described());
     }
     let text = match without_data_uris(&text) {
         Cow::Owned(replaced) => replaced,
@@ -168,7 +169,7 @@ fn embedded_image(address: &str) -> Option<ImageSource> {
         return svg::is_drawable(&drawing).then(|| source(image::SVG, &drawing));
     }
     let (mime, content) = address.strip_prefix("data:")?.split_once(";base64,")?;
-    IMAGE_TYPES.contains(&mime).then(|| source(mime, content))
+    (IMAGE_TYPES.contains(&mime) && mime != AVIF).then(|| source(mime, content))
 }
 
 /// Whether it is only the name of an object, such as `<Figure size 640x480 with 1 Axes>`.

@@ -4,8 +4,9 @@ mod drawing;
 mod flow;
 mod table;
 
-use crate::markup::{Part, State, Tag};
-use crate::{data_uri, markup, size, svg};
+use notebook::markup::{self, Part, State, Tag};
+
+use crate::{data_uri, size, svg};
 use drawing::Drawing;
 use flow::Flow;
 use table::Table;
@@ -33,7 +34,9 @@ pub(crate) fn readable(html: &str) -> Readable {
 
 fn readable_up_to(html: &str, limit: usize) -> Readable {
     let mut page = Page { html, ..Page::default() };
-    let unread = markup::read(html, limit, |part| page.part(part));
+    let read = &html[..html.floor_char_boundary(limit)];
+    markup::read(read, |part| page.part(part));
+    let unread = html.len() - read.len();
     page.end_table();
     let mut text = page.flow.finish();
     if unread > 0 {
@@ -74,12 +77,7 @@ impl Page<'_> {
             Part::Tag(tag) => {
                 self.tag(&tag);
                 if tag.is_start && !(tag.is_self_closing && self.is_drawing()) {
-                    return match &*tag.name {
-                        "script" => Some(State::ScriptData),
-                        "style" | "iframe" | "noframes" | "xmp" => Some(State::RawText),
-                        "title" | "textarea" => Some(State::RcData),
-                        _ => None,
-                    };
+                    return markup::raw_text(&tag.name);
                 }
             }
             Part::Comment(_) => {}
@@ -123,7 +121,7 @@ impl Page<'_> {
             self.current().has_markup();
         }
         match name {
-            "script" | "style" | "template" | "noframes" if is_start => {
+            "script" | "style" | "template" | "noembed" | "noframes" | "noscript" if is_start => {
                 if !tag.is_self_closing || !self.is_drawing() {
                     self.skipped = Some(name.to_owned());
                 }

@@ -12,7 +12,6 @@ mod excerpt;
 mod html;
 mod image;
 mod marks;
-mod markup;
 mod merge;
 mod offsets;
 mod output;
@@ -25,7 +24,9 @@ mod terminal;
 mod text_ends;
 mod traceback;
 
+pub use base64_json::decode_base64;
 pub use budget::Budget;
+pub use chart::Chart;
 pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
 pub use marks::{marked, marked_difference, marked_row, quoted};
@@ -35,7 +36,9 @@ pub(crate) use page::paged;
 pub use page::{page, paged_source};
 pub use reply::{Part, Priority, Reply};
 pub use shown_outputs::{Digest, ShownOutputs};
+pub use svg::svg_file;
 pub use terminal::{Colour, Style, StyledText, render as terminal_text, styled};
+pub use traceback::is_rule;
 
 fn size(bytes: usize) -> String {
     match bytes {

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use notebook::{Json, Output};
-
-/// The MIME type of a widget.
-const WIDGET: &str = "application/vnd.jupyter.widget-view+json";
+use notebook::{Json, Output, WIDGET_VIEW};
 
 /// `outputs` with adjacent streams of the same name joined, as Jupyter's own frontends store them.
 ///
@@ -41,7 +38,7 @@ pub fn with_widget_texts<'a>(
 ) -> Cow<'a, [Output]> {
     let known = |output: &Output| {
         let (Output::Display(bundle) | Output::Result { bundle, .. }) = output else { return None };
-        let model = bundle.data.member(WIDGET)?.member("model_id")?.text()?.into_owned();
+        let model = bundle.data.member(WIDGET_VIEW)?.member("model_id")?.text()?.into_owned();
         let mut data = bundle.data.to_value();
         data.as_object_mut()?.insert("text/plain".to_owned(), text_of(&model)?.into());
         let mut output = output.clone();
@@ -73,7 +70,7 @@ mod tests {
 
     #[test]
     fn widgets_get_the_text_of_their_state() {
-        let data = serde_json::json!({ WIDGET: { "model_id": "m" }, "text/plain": "IntSlider()" });
+        let data = serde_json::json!({ WIDGET_VIEW: { "model_id": "m" }, "text/plain": "IntSlider()" });
         let bundle = notebook::MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
         let outputs = [stream("a", "1"), Output::Display(bundle)];
         let shown = with_widget_texts(&outputs, &|model| (model == "m").then(|| "Depth: 7".to_owned()));

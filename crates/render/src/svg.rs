@@ -3,10 +3,10 @@
 mod bounds;
 mod draw;
 
+use notebook::markup::{self, Part, Tag};
 use notebook::truncate;
 
-use crate::markup::{Part, Tag};
-use crate::{markup, size};
+use crate::size;
 
 pub(crate) use draw::{draw, is_drawable};
 
@@ -18,13 +18,13 @@ const MAX_TEXTS: usize = 1501;
 /// Describes a drawing in one line.
 pub(crate) fn described(svg: &str) -> String {
     let mut drawing = Drawing::default();
-    markup::read(svg, MAX_READ, |part| {
+    markup::read(&svg[..svg.floor_char_boundary(MAX_READ)], |part| {
         drawing.part(part);
         None
     });
     let mut text = "image/svg+xml".to_owned();
     if let Some((width, height)) = drawing.sides {
-        text.push_str(&format!(" {width}×{height}"));
+        text.push_str(&format!(" {}×{}", width.trunc(), height.trunc()));
     }
     text.push_str(&format!(", {}", size(svg.len())));
     let texts = drawing.texts.join(", ");
@@ -36,7 +36,7 @@ pub(crate) fn described(svg: &str) -> String {
 
 #[derive(Debug, Default)]
 struct Drawing {
-    sides: Option<(u64, u64)>,
+    sides: Option<(f64, f64)>,
     texts: Vec<String>,
     length: usize,
     /// The text element that is open.
@@ -64,9 +64,8 @@ impl Drawing {
     fn tag(&mut self, tag: &Tag) {
         match (&*tag.name, tag.is_start) {
             ("svg", true) if self.sides.is_none() => {
-                let sides = tag.attribute("width").as_deref().and_then(length);
-                let sides = sides.zip(tag.attribute("height").as_deref().and_then(length));
-                self.sides = sides.or_else(|| view_box(&tag.attribute("viewbox")?));
+                let [width, height] = sides(tag);
+                self.sides = width.zip(height);
             }
             ("g", true) => {
                 self.outlines = tag.attribute("id").is_some_and(|id| id.starts_with("text_"));
@@ -93,17 +92,41 @@ impl Drawing {
     }
 }
 
-/// A length in whole units of any kind; a percentage is not a length.
-fn length(text: &str) -> Option<u64> {
-    let end = text.find(|byte: char| !byte.is_ascii_digit() && byte != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let whole = number.split('.').next()?;
-    (unit != "%").then(|| whole.parse().ok())?
+/// The width and the height of a drawing, of its view box where it has none of its own.
+pub(crate) fn sides(svg: &Tag) -> [Option<f64>; 2] {
+    let view = svg.attribute("viewbox").unwrap_or_default();
+    let mut view = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).map(length);
+    ["width", "height"].map(|name| {
+        let seen = view.next().flatten();
+        svg.attribute(name).as_deref().and_then(length).or(seen)
+    })
 }
 
-fn view_box(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text.split([' ', ',']).filter(|part| !part.is_empty()).skip(2);
-    Some((length(numbers.next()?)?, length(numbers.next()?)?))
+/// A length in units of any kind; a percentage is not a length.
+fn length(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|byte: char| !byte.is_ascii_digit() && byte != '.').unwrap_or(text.len());
+    if text[end..].starts_with('%') { None } else { text[..end].parse().ok() }
+}
+
+/// What a file needs and HTML does not: how it is found, and how it is declared.
+const NAMESPACES: [(&str, &str); 2] = [
+    ("xmlns=", " xmlns=\"http://www.w3.org/2000/svg\""),
+    ("xmlns:xlink=", " xmlns:xlink=\"http://www.w3.org/1999/xlink\""),
+];
+
+/// A drawing as a file, whether it was one or stood within HTML. `None` if it is no whole element.
+pub fn svg_file(svg: &str) -> Option<String> {
+    let start = ["<svg", "<SVG"].into_iter().filter_map(|name| svg.find(name)).min()?;
+    let (before, element) = svg.split_at(start);
+    let rest = element["<svg".len()..].trim_end().strip_suffix('>')?;
+    let opening = &rest[..rest.find('>').unwrap_or(rest.len())];
+    let lacking = NAMESPACES.iter().filter(|(name, _)| {
+        let is_needed = !name.contains("xlink") || rest.contains("xlink:");
+        is_needed && !opening.contains(name)
+    });
+    let declared: String = lacking.map(|(_, declaration)| *declaration).collect();
+    Some(format!("{before}<svg{declared}{rest}>"))
 }
 
 #[cfg(test)]

@@ -79,7 +79,8 @@ fn repeats(frame: &str, repeated: usize) -> Option<String> {
     }
 }
 
-fn is_rule(entry: &str) -> bool {
+/// Whether an entry of a traceback is a line that separates.
+pub fn is_rule(entry: &str) -> bool {
     entry.len() > 20 && entry.bytes().all(|byte| byte == b'-')
 }
 

@@ -1,3 +1,4 @@
+use notebook::Json;
 use serde_json::json;
 
 use super::*;
@@ -71,17 +72,15 @@ fn altairs_html_is_a_chart() {
     let html = "<div id=\"x\"></div><script>(function(spec, o){ vegaEmbed(d, spec, o) })({\"$schema\": \
                 \"https://vega.github.io/schema/vega-lite/v5.json\", \"mark\": \"bar\"}, {\"mode\": \"vega-lite\"});</script>";
     let chart = Interactive::of(&bundle(&json!({ "text/html": html }))).unwrap();
-    let Interactive::Vega(specification) = &chart else { panic!("{chart:?}") };
+    let Interactive::Chart(Chart::Vega(specification)) = &chart else { panic!("{chart:?}") };
     assert_eq!(specification.to_value()["mark"], "bar");
-    let described = render::full_text(&chart.specification().unwrap());
-    assert!(described.contains("bar"), "{described}");
 }
 
 #[test]
 fn plotlys_html_is_a_chart() {
     let html = "<div id=x></div><script>Plotly.newPlot( \"x\", [{\"y\": [2, 1]}], {\"title\": \"T\"}, {}).then(f)</script>";
     let chart = Interactive::of(&bundle(&json!({ "text/html": html }))).unwrap();
-    let Interactive::Plotly(figure) = &chart else { panic!("{chart:?}") };
+    let Interactive::Chart(Chart::Plotly(figure)) = &chart else { panic!("{chart:?}") };
     assert_eq!(figure.to_value(), json!({ "data": [{ "y": [2, 1] }], "layout": { "title": "T" } }));
     let loader =
         bundle(&json!({ "text/html": "<script type=module>import 'https://cdn.plot.ly/x.min.js'</script>" }));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use notebook::{Json, one_line};
+use notebook::{Json, MimeKind, one_line};
 
 use super::{Forms, compact};
 use crate::data_uri::without_data_uris;
 use crate::marks::marked;
-use crate::{chart, size};
+use crate::{Chart, chart, size};
 
 /// The longest JSON of an unknown type that is included, in bytes.
 const MAX_UNKNOWN_JSON: usize = 400;
@@ -16,36 +16,21 @@ const MAX_GEOJSON: usize = 16 * 1024 * 1024;
 
 /// A description, if one of the MIME types is better described than included.
 pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
-    forms.0.iter().find_map(|(mime, content)| {
-        let mime = mime.strip_prefix("application/")?;
-        if mime.starts_with("vnd.plotly.") {
-            return Some(chart::plotly(&content.member("data")?, content.member("layout").as_ref()));
-        }
-        // `vnd.vegalite.v5+json`, and since Altair 6 `vnd.vegalite.v6.json`.
-        if mime.starts_with("vnd.vega") {
-            return Some(chart::vega(content));
-        }
-        if mime.starts_with("vnd.jupyter.widget-view") {
-            return Some(forms.plain().map_or_else(|| "[widget]".to_owned(), |plain| widget(&plain)));
-        }
-        if mime.starts_with("vnd.bokehjs_exec") {
-            return Some("[Bokeh chart, which only a browser can draw]".to_owned());
-        }
-        if mime.starts_with("vnd.bokehjs_load") || mime.starts_with("vnd.holoviews_load") {
-            return Some(String::new());
-        }
-        if mime == "geo+json" {
-            return Some(geojson(content));
-        }
-        if mime == "javascript" {
+    forms.0.iter().find_map(|(mime, content)| match MimeKind::of(mime) {
+        kind @ (MimeKind::Plotly | MimeKind::Vega) => Some(Chart::of(kind, content)?.described()),
+        MimeKind::Widget => Some(forms.plain().map_or_else(|| "[widget]".to_owned(), |plain| widget(&plain))),
+        MimeKind::Bokeh => Some("[Bokeh chart, which only a browser can draw]".to_owned()),
+        MimeKind::Library => Some(String::new()),
+        MimeKind::GeoJson => Some(geojson(content)),
+        MimeKind::Script => {
             let length = content.multiline_text().map_or(0, |text| text.len());
-            return Some(format!("[application/javascript, {}, not run]", size(length)));
+            Some(format!("[{mime}, {}, not run]", size(length)))
         }
         // pandas writes the same table as HTML, too.
-        if mime.starts_with("vnd.dataresource") && forms.get("text/html").is_none() {
-            return Some(format!("[table] {}", chart::columns(&content.member("data")?)));
+        MimeKind::Table if forms.get("text/html").is_none() => {
+            Some(format!("[table] {}", chart::columns(&content.member("data")?)))
         }
-        None
+        _ => None,
     })
 }
 

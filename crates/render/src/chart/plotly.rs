@@ -8,10 +8,11 @@ use super::series::series;
 /// The members of a trace that contain its data, in the order in which they are described.
 const DATA: &str = include_str!("plotly.txt");
 
-pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
-    let traces: Vec<_> = traces.elements().collect();
-    let mut head = vec![format!("[plotly chart{}", layout.and_then(titled).unwrap_or_default())];
-    for (name, axis) in layout.into_iter().flat_map(Json::members) {
+pub(super) fn plotly(figure: &Json) -> String {
+    let (data, layout) = (figure.member("data"), figure.member("layout"));
+    let traces: Vec<_> = data.iter().flat_map(Json::elements).collect();
+    let mut head = vec![format!("[plotly chart{}", layout.as_ref().and_then(titled).unwrap_or_default())];
+    for (name, axis) in layout.iter().flat_map(Json::members) {
         if ["xaxis", "yaxis"].iter().any(|kind| name.starts_with(kind))
             && let Some(title) = axis.member("title").and_then(|text| title(&text))
         {
@@ -73,7 +74,7 @@ mod tests {
         ]);
         let layout = json!({ "title": { "text": "Sales<br><b>2024</b>" }, "xaxis": { "title": { "text": "letter" } },
                              "yaxis2": { "title": "right" }, "yaxis": {} });
-        let described = plotly(&Json::from_value(&traces), Some(&Json::from_value(&layout)));
+        let described = plotly(&Json::from_value(&json!({ "data": traces, "layout": layout })));
         assert_eq!(
             described,
             "[plotly chart \"Sales\\n2024\", x \"letter\", y2 \"right\"]\nbar \"counts\": x [\"a\", \"b\"]; y [1, 2]\n\
@@ -83,8 +84,8 @@ mod tests {
 
     #[test]
     fn malformed_figures_are_described() {
-        assert_eq!(plotly(&Json::from_value(&json!(7)), None), "[plotly chart]");
-        let many = plotly(&Json::from_value(&json!(vec![json!({}); 50])), None);
+        assert_eq!(plotly(&Json::from_value(&json!({ "data": 7 }))), "[plotly chart]");
+        let many = plotly(&Json::from_value(&json!({ "data": vec![json!({}); 50] })));
         assert!(many.ends_with("scatter\n… 10 more traces"), "{many}");
     }
 }

@@ -9,7 +9,7 @@ use super::series::columns;
 /// The deepest nesting of views that is described.
 const MAX_DEPTH: usize = 8;
 
-pub(crate) fn vega(specification: &Json) -> String {
+pub(super) fn vega(specification: &Json) -> String {
     let parts: Vec<_> = specification.members().collect();
     let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
     let schema: String = part("$schema").and_then(|schema| schema.decode().ok()).unwrap_or_default();
