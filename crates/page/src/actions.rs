@@ -90,7 +90,7 @@ pub(crate) struct SeenQuestion {
 /// An undo of an operation, or of all since one.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Undo {
-    pub(crate) notebook: String,
+    notebook: String,
     operation: OperationId,
     /// Only what it did to this cell.
     cell: Option<String>,
@@ -133,20 +133,10 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
             record(&hub.session(), notebook, &run, RunAction::AnsweredInput, COMMAND).await;
             Ok(json!({ "said": "The line was sent." }))
         }
-        Action::Difference { notebook, operation, cell } => {
+        Action::Difference { .. } | Action::Preview(_) | Action::Undo(_) => {
             let session = hub.session();
-            let opened = session.notebook(Some(&notebook)).await?;
-            difference(&session, &opened, operation, cell).await
-        }
-        Action::Preview(undo) => {
-            let session = hub.session();
-            let opened = session.notebook(Some(&undo.notebook)).await?;
-            preview(&session, &opened, &undo).await
-        }
-        Action::Undo(undo) => {
-            let session = hub.session();
-            let opened = session.notebook(Some(&undo.notebook)).await?;
-            take_back(&session, &opened, &undo, COMMAND).await
+            let opened = session.notebook(Some(action.of_past()?)).await?;
+            past(&session, &opened, action, COMMAND).await
         }
         Action::Accept(seen) => Ok(reply(hub.questions(), &seen, Answer::Accepted)),
         Action::Decline(seen) => Ok(reply(hub.questions(), &seen, Answer::Declined)),
@@ -169,6 +159,37 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
         Action::AskVerify => Ok(json!({ "html": include_str!("page/verify.html") })),
         Action::Verify { notebook } => verify(hub, &notebook).await,
         Action::Library { notebook, library } => Ok(sources(hub.charts(), notebook, &library)),
+    }
+}
+
+impl Action {
+    /// The notebook whose past operations it shows or undoes. Fails if it does something else, which only the page can do.
+    pub(crate) fn of_past(&self) -> Result<&str, Error> {
+        match self {
+            Self::Difference { notebook, .. }
+            | Self::Preview(Undo { notebook, .. })
+            | Self::Undo(Undo { notebook, .. }) => Ok(notebook),
+            _ => Err(unsupported()),
+        }
+    }
+}
+
+fn unsupported() -> Error {
+    Error::new(ErrorKind::Unsupported, "A view cannot do that.", "Use the live page.")
+}
+
+/// Shows or undoes past operations of a notebook. `by` is what the person has used.
+pub(crate) async fn past(
+    session: &Session,
+    opened: &OpenNotebook,
+    action: Action,
+    by: &str,
+) -> Result<Value, Error> {
+    match action {
+        Action::Difference { operation, cell, .. } => difference(session, opened, operation, cell).await,
+        Action::Preview(undo) => preview(session, opened, &undo).await,
+        Action::Undo(undo) => take_back(session, opened, &undo, by).await,
+        _ => Err(unsupported()),
     }
 }
 
@@ -307,7 +328,7 @@ pub(crate) async fn record(
 }
 
 /// Shows what an operation changed, at all or in a cell.
-pub(crate) async fn difference(
+async fn difference(
     session: &Session,
     opened: &OpenNotebook,
     operation: OperationId,
@@ -355,7 +376,7 @@ impl Undo {
 }
 
 /// Shows what an undo would change.
-pub(crate) async fn preview(session: &Session, opened: &OpenNotebook, undo: &Undo) -> Result<Value, Error> {
+async fn preview(session: &Session, opened: &OpenNotebook, undo: &Undo) -> Result<Value, Error> {
     let undone = undo.run(session, opened, true).await?;
     let mut html = Fragment::default();
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
@@ -378,12 +399,7 @@ pub(crate) async fn preview(session: &Session, opened: &OpenNotebook, undo: &Und
 }
 
 /// Undoes. `by` is what the person has used.
-pub(crate) async fn take_back(
-    session: &Session,
-    opened: &OpenNotebook,
-    undo: &Undo,
-    by: &str,
-) -> Result<Value, Error> {
+async fn take_back(session: &Session, opened: &OpenNotebook, undo: &Undo, by: &str) -> Result<Value, Error> {
     let undone = session.acting(by, undo.run(session, opened, false)).await?;
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
     let Some(applied) = undone.applied else {

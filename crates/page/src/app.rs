@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use html::Fragment;
-use notebook::{CellId, CellRef, Notebook, Output, one_line};
+use notebook::{CellId, CellRef, MimeKind, Notebook, Output, one_line};
 use place::{Error, ErrorKind, NotebookPath, RunId, RunState};
 use runs::{OpenNotebook, Run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RunAction, Session};
 
-use crate::actions::{Action, check_prompt, difference, preview, record, sources, take_back};
+use crate::actions::{Action, check_prompt, past, record, sources};
 use crate::cells::{Trust, Viewed, chosen, have_scripts, run_part};
 use crate::charts::Charts;
 use crate::hub::Rights;
@@ -186,23 +186,14 @@ impl View<'_> {
                 record(&person, self.notebook_of(&run), run.id(), RunAction::AnsweredInput, TOOL).await;
                 Ok(json!({ "said": "The line was sent." }))
             }
-            Action::Difference { notebook, operation, cell } => {
-                let opened = self.opened(&person, Some(&notebook)).await?;
-                difference(&person, &opened, operation, cell).await
-            }
-            Action::Preview(undo) => {
-                let opened = self.opened(&person, Some(&undo.notebook)).await?;
-                preview(&person, &opened, &undo).await
-            }
-            Action::Undo(undo) => {
-                let opened = self.opened(&person, Some(&undo.notebook)).await?;
-                take_back(&person, &opened, &undo, TOOL).await
-            }
             Action::Library { notebook, library } => match self.charts {
                 Some(charts) => Ok(sources(charts, notebook, &library)),
                 None => Ok(json!({})),
             },
-            _ => Err(Error::new(ErrorKind::Unsupported, "A view cannot do that.", "Use the live page.")),
+            _ => {
+                let opened = self.opened(&person, Some(action.of_past()?)).await?;
+                past(&person, &opened, action, TOOL).await
+            }
         }
     }
 
@@ -293,7 +284,8 @@ fn shows_chart(run: &SeenRun) -> bool {
     let mut outputs = run.outputs.iter().flat_map(|outputs| outputs.iter());
     outputs.any(|output| match output {
         Output::Display(bundle) | Output::Result { bundle, .. } => {
-            bundle.data.members().any(|(mime, _)| mime.starts_with("application/vnd."))
+            let kinds = bundle.data.members().map(|(mime, _)| MimeKind::of(&mime));
+            kinds.into_iter().any(|kind| matches!(kind, MimeKind::Plotly | MimeKind::Vega | MimeKind::Bokeh))
         }
         _ => false,
     })

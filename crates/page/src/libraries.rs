@@ -11,52 +11,17 @@ use notebook::Notebook;
 /// The largest script that is included, in bytes. Plotly's has 5 MB.
 const MAX_SCRIPT: u64 = 16 * 1024 * 1024;
 
-/// Where packages keep the scripts, in the order in which they run: each place has the names of its files, as `PREFIX*SUFFIX`.
-const PLACES: [(Library, &[&str]); 6] = [
-    (Library::Plotly, &["plotly/package_data/plotly.min.js"]),
-    // What hvPlot and Panel draw needs Panel's script, too.
-    (
-        Library::Bokeh,
-        &[
-            "bokeh/server/static/js/bokeh.min.js",
-            "bokeh/server/static/js/bokeh-widgets.min.js",
-            "bokeh/server/static/js/bokeh-tables.min.js",
-            "panel/dist/panel.min.js",
-        ],
-    ),
-    (
-        Library::Bokeh,
-        &[
-            "bokeh/server/static/js/bokeh.min.js",
-            "bokeh/server/static/js/bokeh-widgets.min.js",
-            "bokeh/server/static/js/bokeh-tables.min.js",
-        ],
-    ),
-    (
-        Library::Vega,
-        &[
-            "panel/dist/bundled/vegaplot/vega@*/build/vega.min.js",
-            "panel/dist/bundled/vegaplot/vega-lite@*/build/vega-lite.min.js",
-            "panel/dist/bundled/vegaplot/vega-embed@*/build/vega-embed.min.js",
-        ],
-    ),
-    (
-        Library::Vega,
-        &[
-            "panel/dist/bundled/vegaplot/vega@*",
-            "panel/dist/bundled/vegaplot/vega-lite@*",
-            "panel/dist/bundled/vegaplot/vega-embed@*",
-        ],
-    ),
-    (
-        Library::Vega,
-        &[
-            "altair_viewer/static/vega.min.js",
-            "altair_viewer/static/vega-lite.min.js",
-            "altair_viewer/static/vega-embed.min.js",
-        ],
-    ),
+const VEGA: &[&str] = &["vega", "vega-lite", "vega-embed"];
+/// Where packages keep the scripts, in the order in which they run: the path of a file, in which `NAME` stands for each of the names.
+const PLACES: [(Library, &str, &[&str]); 5] = [
+    (Library::Plotly, "plotly/package_data/NAME.min.js", &["plotly"]),
+    (Library::Bokeh, "bokeh/server/static/js/NAME.min.js", &["bokeh", "bokeh-widgets", "bokeh-tables"]),
+    (Library::Vega, "panel/dist/bundled/vegaplot/NAME@*/build/NAME.min.js", VEGA),
+    (Library::Vega, "panel/dist/bundled/vegaplot/NAME@*", VEGA),
+    (Library::Vega, "altair_viewer/static/NAME.min.js", VEGA),
 ];
+/// What hvPlot and Panel draw with Bokeh needs this script, too.
+const PANEL: &str = "panel/dist/panel.min.js";
 
 /// The libraries for a notebook in this file: each from the first environment that has it.
 pub fn libraries(file: &Path, notebook: &Notebook, process_env: ProcessEnv) -> Libraries {
@@ -70,13 +35,16 @@ pub fn libraries(file: &Path, notebook: &Notebook, process_env: ProcessEnv) -> L
 fn in_folders(packages: &[PathBuf]) -> Libraries {
     let mut libraries = Libraries::default();
     for library in Library::ALL {
-        let places = PLACES.iter().filter(|(of, _)| *of == library);
+        let places = PLACES.iter().filter(|(of, ..)| *of == library);
         let scripts = places
-            .flat_map(|(_, files)| packages.iter().map(move |folder| (folder, files)))
-            .find_map(|(folder, files)| {
-                files.iter().map(|file| read(folder, file)).collect::<Option<Vec<String>>>()
+            .flat_map(|(_, path, names)| packages.iter().map(move |folder| (folder, path, names)))
+            .find_map(|(folder, path, names)| {
+                let files = names.iter().map(|name| read(folder, &path.replace("NAME", name)));
+                files.collect::<Option<Vec<String>>>()
             });
-        if let Some(scripts) = scripts {
+        if let Some(mut scripts) = scripts {
+            let mut panel = packages.iter().filter(|_| library == Library::Bokeh);
+            scripts.extend(panel.find_map(|folder| read(folder, PANEL)));
             libraries.insert(library, scripts);
         }
     }
@@ -130,6 +98,18 @@ mod tests {
             libraries,
             "Libraries({Plotly: [\"plotly\"], Vega: [\"vega\", \"vega-lite\", \"vega-embed\"]})"
         );
+    }
+
+    #[test]
+    fn panels_script_follows_those_of_bokeh() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["bokeh", "bokeh-widgets", "bokeh-tables"] {
+            write(root.path(), &format!("bokeh/server/static/js/{name}.min.js"), name);
+        }
+        let scripts = || in_folders(&[root.path().to_owned()]).get(Library::Bokeh).unwrap().len();
+        assert_eq!(scripts(), 3);
+        write(root.path(), PANEL, "panel");
+        assert_eq!(scripts(), 4);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use html::Fragment;
 use notebook::{CellId, one_line, visible};
-use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
+use place::{FoundNotebooks, RunId, RunState, SearchExtent};
 
 use crate::hub::SeenAgent;
 use crate::kernels::{SeenKernel, SeenRun, SeenSource};
@@ -97,7 +97,7 @@ fn agent(agent: &SeenAgent, tabs: &[ServerTabs]) -> Part<'static> {
     let tab = all_tabs(tabs).find(|(_, tab)| tab.identity == activity.notebook);
     match (notebook, tab) {
         (Some(path), _) => notebook_link(path, part.as_deref(), &mut html),
-        (None, Some((root, tab))) => tab_link(root, tab, part.as_deref(), &mut html),
+        (None, Some((root, tab))) => link(Some(root), &tab.path, part.as_deref(), &mut html),
         (None, None) => {
             html.text(&one_line(&activity.notebook));
         }
@@ -196,7 +196,7 @@ fn notebook_list(found: &FoundNotebooks, tabs: &[ServerTabs]) -> Vec<Part<'stati
         let id = format!("tab-{}", digest(&(root, &tab.path)));
         let mut html = Fragment::default();
         html.raw("<li").attribute("id", &id).raw(">");
-        tab_link(root, tab, None, &mut html);
+        link(Some(root), &tab.path, None, &mut html);
         html.raw(" <span>in a Colab tab</span></li>");
         parts.push(Part::new(id, html));
     }
@@ -219,16 +219,6 @@ fn all_tabs(servers: &[ServerTabs]) -> impl Iterator<Item = (&str, &OpenTab)> {
     servers.iter().flat_map(|server| server.tabs.iter().map(|tab| (server.root.as_str(), tab)))
 }
 
-/// A link that opens the notebook of a tab, which another server shows.
-fn tab_link(root: &str, tab: &OpenTab, part: Option<&str>, html: &mut Fragment) {
-    html.raw("<a href=\"#\" class=\"v-open\"").attribute("data-root", root);
-    html.attribute("data-notebook", &tab.path);
-    if let Some(part) = part {
-        html.attribute("data-part", part);
-    }
-    html.raw(">").text(&one_line(&tab.path)).raw("</a>");
-}
-
 /// How the notebook of the page is known, if that is not at once.
 pub(crate) fn source(source: Option<SeenSource>) -> Section<'static> {
     let part = |SeenSource { read_at, is_connected }: SeenSource| {
@@ -248,10 +238,15 @@ pub(crate) fn source(source: Option<SeenSource>) -> Section<'static> {
 }
 
 /// A link that opens a notebook on the page, at a cell if one is given.
-fn notebook_link(path: &NotebookPath, part: Option<&str>, html: &mut Fragment) {
-    html.raw("<a href=\"#\" class=\"v-open\"").attribute("data-notebook", path);
-    if let Some(part) = part {
-        html.attribute("data-part", part);
+fn notebook_link(path: &str, part: Option<&str>, html: &mut Fragment) {
+    link(None, path, part, html);
+}
+
+/// The same for a notebook below another root, such as one of a tab, which another server shows.
+fn link(root: Option<&str>, path: &str, part: Option<&str>, html: &mut Fragment) {
+    html.raw("<a href=\"#\" class=\"v-open\"");
+    for (name, value) in [("data-root", root), ("data-notebook", Some(path)), ("data-part", part)] {
+        value.map(|value| html.attribute(name, value));
     }
     html.raw(">").text(&one_line(path)).raw("</a>");
 }

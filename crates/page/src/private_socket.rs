@@ -11,10 +11,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, Response, header};
 use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::{client, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -105,6 +107,19 @@ pub(crate) async fn request(
         .body(Body::from(body))
         .map_err(io::Error::other)?;
     sender.send_request(request).await.map_err(io::Error::other)
+}
+
+/// Sends a request, and returns its answer, JSON of at most `most` bytes.
+pub(crate) async fn ask<T: DeserializeOwned>(
+    stream: UnixStream,
+    method: Method,
+    path: &str,
+    body: Bytes,
+    most: usize,
+) -> io::Result<T> {
+    let answer = request(stream, method, path, body).await?;
+    let answer = Limited::new(answer.into_body(), most).collect().await.map_err(io::Error::other)?;
+    serde_json::from_slice(&answer.to_bytes()).map_err(io::Error::from)
 }
 
 impl Drop for PrivateListener {

@@ -1,6 +1,5 @@
 //! The road from a server with a question to the pages of the same user.
 
-use std::io;
 use std::path::Path;
 
 use axum::extract::State;
@@ -8,11 +7,9 @@ use axum::http::Method;
 use axum::routing::post;
 use axum::{Json, Router};
 use futures_util::future::select_all;
-use http_body_util::{BodyExt as _, Limited};
-use tokio::net::UnixStream;
 
 use super::{Answer, OpenQuestions, Question};
-use crate::private_socket::{connect, names, request};
+use crate::private_socket::{ask, connect, names};
 
 const PATH: &str = "/questions";
 /// More than the longest line that a person types.
@@ -34,7 +31,9 @@ pub(super) async fn ask_on_pages(
     for name in names(folder) {
         connections.extend(connect(folder, &name).await);
     }
-    let mut asking: Vec<_> = connections.into_iter().map(|page| Box::pin(ask(page, question))).collect();
+    let question = bytes::Bytes::from(serde_json::to_vec(question).ok()?);
+    let ask = |page| ask(page, Method::POST, PATH, question.clone(), MAX_ANSWER);
+    let mut asking: Vec<_> = connections.into_iter().map(|page| Box::pin(ask(page))).collect();
     if !asking.is_empty() {
         on_shown();
     }
@@ -47,12 +46,6 @@ pub(super) async fn ask_on_pages(
         asking = rest;
     }
     None
-}
-
-async fn ask(page: UnixStream, question: &Question) -> io::Result<Answer> {
-    let answer = request(page, Method::POST, PATH, serde_json::to_vec(question)?.into()).await?;
-    let answer = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(io::Error::other)?;
-    serde_json::from_slice(&answer.to_bytes()).map_err(io::Error::from)
 }
 
 #[cfg(test)]

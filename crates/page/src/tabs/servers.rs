@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 use axum::http::Method;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http_body_util::{BodyExt as _, Limited};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::{LIST, OpenTab, ROOT, ServerTabs};
-use crate::private_socket::{connect, names, request};
+use crate::private_socket::{ask, connect, names};
 
 /// How often servers are asked for their tabs while a page is open: a page looks once a second.
 const PAUSE: Duration = Duration::from_millis(900);
@@ -76,8 +75,5 @@ async fn find(folder: &Path) -> Vec<ServerTabs> {
 }
 
 async fn list(folder: &Path, name: &str) -> io::Result<Vec<OpenTab>> {
-    let stream = connect(folder, name).await?;
-    let answer = request(stream, Method::GET, LIST, Bytes::new()).await?;
-    let list = Limited::new(answer.into_body(), MAX_LIST).collect().await.map_err(io::Error::other)?;
-    serde_json::from_slice(&list.to_bytes()).map_err(io::Error::from)
+    ask(connect(folder, name).await?, Method::GET, LIST, Bytes::new(), MAX_LIST).await
 }
