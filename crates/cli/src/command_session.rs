@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::jupyter::Jupyter;
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use files::check_replaceable;
 use local::Folder;
 use place::{NotebookPath, Place};
 use workspace::{Session, Settings, Workspace};
@@ -65,6 +66,22 @@ impl Named {
             Self::OnServer(_) => None,
         }
     }
+}
+
+/// A file of this machine for a page or a report about notebooks, whose name has that ending. Fails if it cannot be written, or if a
+/// notebook would be replaced.
+pub(crate) fn report_file(path: &Path, notebooks: &[Named], ending: &str) -> anyhow::Result<PathBuf> {
+    let refused = |cause: &str| anyhow!("{} cannot be written: {cause}", path.display());
+    let named = Named::to_be_written(path)?;
+    let Named::File(file) = &named else {
+        return Err(refused("it is written to this machine; give a path without a server"));
+    };
+    let has_ending = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
+    if has_ending || notebooks.contains(&named) {
+        return Err(refused(&format!("it is a notebook; give a name that ends in {ending}")));
+    }
+    check_replaceable(file).map_err(|error| refused(&error.to_string()))?;
+    Ok(file.clone())
 }
 
 /// A session of the person in the places of these notebooks, and their paths in it.
@@ -135,6 +152,29 @@ fn common_folder<'p>(first: &Path, others: impl Iterator<Item = &'p Path>) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_replaces_no_notebook() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let notebook = root.join("a.ipynb");
+        std::fs::write(&notebook, "").unwrap();
+        let sources = [Named::existing(&notebook).unwrap()];
+        let link = root.join("link.html");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&notebook, &link).unwrap();
+        for (output, cause) in [
+            (notebook.clone(), "it is a notebook"),
+            (root.join("b.IPYNB"), "it is a notebook"),
+            (root.clone(), "it is a folder"),
+            (PathBuf::from("jupyter:a.html"), "written to this machine"),
+        ] {
+            let error = report_file(&output, &sources, ".html").unwrap_err().to_string();
+            assert!(error.contains(cause), "{error}");
+        }
+        assert_eq!(report_file(&link, &sources, ".html").is_err(), cfg!(unix));
+        assert_eq!(report_file(&root.join("a.html"), &sources, ".html").unwrap(), root.join("a.html"));
+    }
 
     #[test]
     fn a_path_says_where_its_notebook_is() {

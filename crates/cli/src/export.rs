@@ -1,28 +1,25 @@
 //! `cellbridge export`: a notebook as one HTML file, which works without a network.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use files::{check_replaceable, replace_file};
+use files::replace_file;
 use html::{About, Context, Libraries, Library, Page};
 use notebook::Notebook;
 use place::Mode;
 use workspace::widget_text;
 
 use crate::args::Export;
-use crate::command_session::{self, Named};
+use crate::command_session::{self, Named, report_file};
 use crate::process::process_env;
 use terminal::{note, write_document};
 
-/// Where the page goes.
-enum Target {
-    StandardOutput,
-    File(PathBuf),
-}
-
 pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
     let source = Named::existing(&options.path)?;
-    let target = target(&options.output, &source)?;
+    let sources = [source];
+    let is_printed = options.output == Path::new("-");
+    let target = (!is_printed).then(|| report_file(&options.output, &sources, ".html")).transpose()?;
+    let [source] = sources;
     let notebook = read(&source, options).await?;
     let libraries = match &source {
         Named::File(file) if options.interactive => page::libraries(file, &notebook, process_env()),
@@ -31,8 +28,8 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
     };
     let page = page(options, &notebook, &libraries);
     match &target {
-        Target::StandardOutput => write_document(&page.html)?,
-        Target::File(file) => {
+        None => write_document(&page.html)?,
+        Some(file) => {
             replace_file(file, page.html.as_bytes(), &source.file().into_iter().collect::<Vec<_>>())
                 .with_context(|| format!("{} cannot be written", file.display()))?;
         }
@@ -41,26 +38,6 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
         note(&format!("cellbridge: {line}"));
     }
     Ok(())
-}
-
-/// Fails if the page cannot go there.
-fn target(output: &Path, source: &Named) -> anyhow::Result<Target> {
-    if output == Path::new("-") {
-        return Ok(Target::StandardOutput);
-    }
-    let refused = |cause: &str| anyhow::anyhow!("{} cannot be written: {cause}", output.display());
-    let named = Named::to_be_written(output)?;
-    let Named::File(file) = &named else {
-        return Err(refused("the page is written to this machine; give a path without a server"));
-    };
-    let is_notebook = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
-    if named == *source || is_notebook {
-        return Err(refused(
-            "it is a notebook, which the page would replace; give a name that ends in .html",
-        ));
-    }
-    check_replaceable(file).map_err(|error| refused(&error.to_string()))?;
-    Ok(Target::File(file.clone()))
 }
 
 async fn read(source: &Named, options: &Export) -> anyhow::Result<Notebook> {
@@ -111,26 +88,6 @@ fn notes(page: &Page) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_page_replaces_no_notebook() {
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path().canonicalize().unwrap();
-        let notebook = root.join("a.ipynb");
-        std::fs::write(&notebook, "").unwrap();
-        let source = Named::existing(&notebook).unwrap();
-        for (output, cause) in [
-            (notebook.clone(), "it is a notebook"),
-            (root.join("b.IPYNB"), "it is a notebook"),
-            (root.clone(), "it is a folder"),
-            (PathBuf::from("jupyter:a.html"), "written to this machine"),
-        ] {
-            let error = target(&output, &source).err().unwrap().to_string();
-            assert!(error.contains(cause), "{error}");
-        }
-        assert!(matches!(target(Path::new("-"), &source), Ok(Target::StandardOutput)));
-        assert!(matches!(target(&root.join("a.html"), &source), Ok(Target::File(_))));
-    }
 
     #[test]
     fn notes_name_what_would_help() {

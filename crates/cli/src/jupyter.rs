@@ -8,7 +8,6 @@ use std::sync::Arc;
 use ::jupyter::{Jupyter, JupyterConnector, Settings};
 use anyhow::bail;
 use environments::ProcessEnv;
-use mcp::Server;
 use place::Connector;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
@@ -16,8 +15,9 @@ use workspace::Workspace;
 use self::sources::{discovery_near, reach, secrets_of, sources};
 use crate::args::{Logging, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::process::{history_folder, run_logs, run_suffix};
-use crate::{logging, view};
+use crate::logging;
+use crate::process::{history_folder, run_logs};
+use crate::serve::notebook_server;
 
 pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     if let Some(reason) = options.refused() {
@@ -64,28 +64,17 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let discovery = std::env::current_dir().ok().and_then(|folder| discovery_near(&folder));
     let connector: Arc<dyn Connector> =
         JupyterConnector::new(reach, discovery, Some(place.clone()), run_logs.clone());
-    let images = if options.allow_img_output { options.replies.max_images as usize } else { 0 };
-    let settings = workspace::Settings {
-        budget: render::Budget::new(options.replies.max_characters as usize, images),
-        default_timeout: options.execution_timeout.min(options.max_execution_timeout),
-        max_timeout: options.max_execution_timeout,
-        run_suffix: run_suffix()?,
-        asks_for_changes: !options.replies.no_changes,
-        ..workspace::Settings::default()
-    };
+    let images = if options.allow_img_output { options.replies.max_images } else { 0 };
+    let timeout = options.execution_timeout.min(options.max_execution_timeout);
+    let settings = options.replies.settings(images, timeout)?;
+    let settings = workspace::Settings { max_timeout: options.max_execution_timeout, ..settings };
     let machine = page::of_server(place.clone(), run_logs);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     if let Some(folder) = history_folder(&process_env).filter(|_| !options.replies.recording.no_history) {
         workspace.record_history(folder);
     }
     let shutdown = CancellationToken::new();
-    let policy = serving.allowed.policy();
-    let charts = page::Charts::new(machine.clone());
-    let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
-    let pages = process_env.own_state_dir().map(|state| page::folder_of_pages(&state));
-    let mut server = Server::with_workspace(workspace.clone(), None).asking_on_pages(pages);
-    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
-    (server.page, server.charts) = (hub, Some(Arc::new(charts)));
+    let server = notebook_server(&workspace, None, &serving, endpoint.as_ref(), machine, &process_env);
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served

@@ -52,11 +52,13 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // For `verify`, 1 and 2 are verdicts, and `run` is like it.
+    let failure = if matches!(cli.command, Some(Command::Run(_) | Command::Verify(_))) { 3 } else { 1 };
     let ended = runtime.block_on(async {
         let ended = match cli.command {
             Some(Command::Doctor(options)) => return Box::pin(doctor::run(*options)).await,
-            Some(Command::Run(options)) => return Ok(Box::pin(run::run(&options)).await),
-            Some(Command::Verify(options)) => return Ok(Box::pin(verify::run(&options)).await),
+            Some(Command::Run(options)) => return Box::pin(run::run(&options)).await,
+            Some(Command::Verify(options)) => return Box::pin(verify::run(&options)).await,
             None => Box::pin(serve::every_place(cli.every)).await,
             Some(Command::Colab(options)) => match options.verb {
                 Some(verb) => return Ok(Box::pin(colab_login::run(&verb)).await),
@@ -91,7 +93,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             note(&format!("cellbridge: {}", problem(&error)));
-            if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            ExitCode::from(if error.is::<install::Unanswered>() { 2 } else { failure })
         }
     }
 }

@@ -17,7 +17,7 @@ use workspace::Session;
 use crate::args::RunNotebook;
 use crate::command_session::{self, Named};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, problem, process_env};
+use crate::process::{history_folder, process_env};
 use crate::view;
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
@@ -31,16 +31,12 @@ enum Ended {
     Interrupted,
 }
 
-pub(crate) async fn run(options: &RunNotebook) -> ExitCode {
-    match run_notebook(options).await {
-        Ok(Ended::Whole) => ExitCode::SUCCESS,
-        Ok(Ended::Failed) => ExitCode::from(1),
-        Ok(Ended::Interrupted) => ExitCode::from(130),
-        Err(error) => {
-            note(&format!("cellbridge: {}", problem(&error)));
-            ExitCode::from(3)
-        }
-    }
+pub(crate) async fn run(options: &RunNotebook) -> anyhow::Result<ExitCode> {
+    Ok(ExitCode::from(match run_notebook(options).await? {
+        Ended::Whole => 0,
+        Ended::Failed => 1,
+        Ended::Interrupted => 130,
+    }))
 }
 
 async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {

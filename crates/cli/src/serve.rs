@@ -24,7 +24,7 @@ use crate::colab_runtime::{ColabRuntime, RequiredLogin};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::jupyter::sources::{discovery_near, jupyter_place, reach, secrets_of, source_beside};
-use crate::process::{browser, desktop, history_folder, run_logs, run_suffix};
+use crate::process::{browser, desktop, history_folder, run_logs};
 use crate::view::PageFrontend;
 use crate::{logging, view};
 
@@ -58,15 +58,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
     let run_logs = run_logs(&state_env);
-    let args::Replies { max_characters, max_images, no_changes, .. } = options.replies;
-    let budget = render::Budget::new(max_characters as usize, max_images as usize);
-    let settings = workspace::Settings {
-        budget,
-        default_timeout: options.execution_timeout,
-        run_suffix: run_suffix()?,
-        asks_for_changes: !no_changes,
-        ..workspace::Settings::default()
-    };
+    let settings = options.replies.settings(options.replies.max_images, options.execution_timeout)?;
     let reach = reach(options.server.ca_file.clone(), options.network.network_timeout);
     let discovery = discovery_near(&root);
     let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));
@@ -85,8 +77,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(tab.attempts(), state_env.clone())));
-    let policy = serving.allowed.policy();
-    let has_tab = is_tab_a_place(&policy);
+    let has_tab = is_tab_a_place(&serving.allowed.policy());
     let folder = match &server {
         Some(_) => local::Folder::beside_another(root, process_env, keeping),
         None => local::Folder::new(root, process_env, keeping),
@@ -118,17 +109,31 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         let page = view::tabs::serve(seen_tab, workspace.clone(), history, state_env.clone());
         AbortOnDropHandle::new(tokio::spawn(page))
     });
-    let charts = page::Charts::new(machine.clone());
-    let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
-    let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))));
-    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
-    (server.page, server.charts, server.lists_all_tools) = (hub, Some(Arc::new(charts)), true);
-    let pages = state_env.own_state_dir().map(|state| page::folder_of_pages(&state));
-    let server = server.asking_on_pages(pages);
+    let relay: Arc<dyn Relay> = Arc::new(ColabSubset::new(tab));
+    let mut server = notebook_server(&workspace, Some(relay), serving, endpoint.as_ref(), machine, &state_env);
+    server.lists_all_tools = true;
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// A server with the notebook tools, and with the page of its notebooks.
+pub(crate) fn notebook_server(
+    workspace: &Arc<Workspace>,
+    relay: Option<Arc<dyn Relay>>,
+    serving: &args::Serving,
+    endpoint: Option<&HttpEndpoint>,
+    machine: Arc<dyn page::Machine>,
+    process_env: &ProcessEnv,
+) -> Server {
+    let policy = serving.allowed.policy();
+    let charts = page::Charts::new(machine.clone());
+    let hub = view::hub_behind(endpoint, workspace, machine, &policy);
+    let mut server = Server::with_workspace(workspace.clone(), relay);
+    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
+    (server.page, server.charts) = (hub, Some(Arc::new(charts)));
+    server.asking_on_pages(process_env.own_state_dir().map(|state| page::folder_of_pages(&state)))
 }
 
 /// The Colab machines of whoever signs in. `None` if there is no folder for the login.

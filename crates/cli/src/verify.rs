@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use files::{check_replaceable, replace_file};
+use files::replace_file;
 use notebook::Notebook;
 use place::{Mode, progress};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 
 use crate::args::Verify;
-use crate::command_session::{self, Named};
+use crate::command_session::{self, Named, report_file};
 use crate::endpoint::interruption;
 use crate::process::{history_folder, problem, process_env};
 use crate::view;
@@ -31,18 +31,15 @@ struct Ran {
 }
 
 /// The exit status: the worst of all notebooks.
-pub(crate) async fn run(options: &Verify) -> ExitCode {
-    match verify_all(options).await {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            note(&format!("cellbridge: {}", problem(&error)));
-            ExitCode::from(3)
-        }
+pub(crate) async fn run(options: &Verify) -> anyhow::Result<ExitCode> {
+    let named: Vec<Named> = options.paths.iter().filter_map(|path| Named::existing(path).ok()).collect();
+    let report = |file: &Option<PathBuf>, ending: &str| {
+        file.as_deref().map(|file| report_file(file, &named, ending)).transpose()
+    };
+    let (html, junit) = (report(&options.html, ".html")?, report(&options.junit, ".xml")?);
+    if let Some(html) = html.as_ref().filter(|_| html == junit) {
+        bail!("--html and --junit name the same file, {}; name two files", html.display());
     }
-}
-
-async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
-    check_reports(options)?;
     let mut all = Vec::new();
     let interruption = interruption();
     if let Some(first) = options.paths.first().filter(|_| options.open) {
@@ -67,48 +64,14 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         let list: Vec<Value> = all.iter().map(to_json).collect();
         say_json(&list)?;
     }
-    let named: Vec<Named> = options.paths.iter().filter_map(|path| Named::existing(path).ok()).collect();
     let made_from: Vec<&Path> = named.iter().filter_map(Named::file).collect();
-    if let Some(file) = &options.junit {
-        replace_file(file, junit::report(&all).as_bytes(), &made_from)
-            .with_context(|| format!("{} cannot be written", file.display()))?;
-    }
-    if let Some(file) = &options.html {
-        replace_file(file, report::page(&all).as_bytes(), &made_from)
-            .with_context(|| format!("{} cannot be written", file.display()))?;
-    }
-    Ok(all.iter().map(status).max().unwrap_or_default())
-}
-
-/// Fails if a report cannot go to its file, or would replace a notebook or the other one, before anything runs.
-fn check_reports(options: &Verify) -> anyhow::Result<()> {
-    for (file, ending) in [(&options.html, ".html"), (&options.junit, ".xml")] {
-        let Some(file) = file else { continue };
-        let is_notebook = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
-            || options.paths.iter().any(|path| real(path) == real(file));
-        if is_notebook {
-            bail!(
-                "{} is a notebook, which the report would replace; give a name that ends in {ending}",
-                file.display()
-            );
-        }
-        check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))?;
-    }
-    match (&options.html, &options.junit) {
-        (Some(html), Some(junit)) if real(html) == real(junit) => {
-            bail!("--html and --junit name the same file, {}; name two files", html.display())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The path without links and detours, also of a file that does not exist yet.
-fn real(file: &Path) -> PathBuf {
-    let in_folder = || {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    let write = |file: &PathBuf, report: String| {
+        replace_file(file, report.as_bytes(), &made_from)
+            .with_context(|| format!("{} cannot be written", file.display()))
     };
-    file.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| file.to_path_buf())
+    junit.iter().try_for_each(|file| write(file, junit::report(&all)))?;
+    html.iter().try_for_each(|file| write(file, report::page(&all)))?;
+    Ok(ExitCode::from(all.iter().map(status).max().unwrap_or_default()))
 }
 
 fn interrupted() -> anyhow::Error {

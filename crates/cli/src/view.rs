@@ -52,13 +52,9 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     let url = shown.url(&address);
     say(&url)?;
     match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
-        Ok(Some(mut opened)) => {
-            if let Some(problem) = opened.failure().await {
-                note(&format!("cellbridge: {problem} Open the address above."));
-            } else {
-                sleep(BROWSER_TIMEOUT).await;
-                drop(opened);
-            }
+        Ok(Some(opened)) => {
+            sleep(BROWSER_TIMEOUT).await;
+            drop(opened);
         }
         Ok(None) => {}
         Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
@@ -142,7 +138,13 @@ async fn open(
     process_env: &ProcessEnv,
     root: &Path,
 ) -> Result<Option<BrowserCommand>, String> {
-    browser.open(url, &desktop(process_env, root)).await
+    let mut opened = browser.open(url, &desktop(process_env, root)).await?;
+    if let Some(command) = &mut opened
+        && let Some(problem) = command.failure().await
+    {
+        return Err(problem);
+    }
+    Ok(opened)
 }
 
 /// What the pages of a server over HTTP share, which may do what its operator offers.
@@ -219,12 +221,7 @@ impl PageFrontend {
     async fn open_url(&self, url: &str) -> Result<Showing, Error> {
         let address = without_token(url);
         let failed = |problem: String| not_opened(&format!("{problem} Its address: {address}"));
-        if let Some(mut opened) =
-            open(&self.browser, url, &self.process_env, &self.root).await.map_err(failed)?
-        {
-            if let Some(problem) = opened.failure().await {
-                return Err(failed(problem));
-            }
+        if let Some(opened) = open(&self.browser, url, &self.process_env, &self.root).await.map_err(failed)? {
             // Ends with what the browser reads.
             place::spawn(async move {
                 sleep(BROWSER_TIMEOUT).await;

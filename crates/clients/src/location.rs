@@ -35,6 +35,22 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// The machine that this program runs on. Variables that are not UTF-8 name nothing.
+    pub fn current(home: PathBuf, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let variables =
+            variables.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        Self { system: System::current(), home, variables: variables.collect() }
+    }
+
+    /// The file that a command starts: an absolute path, or a program on `PATH`.
+    pub fn find_command(&self, command: &str) -> Option<PathBuf> {
+        let path = Path::new(command);
+        if path.components().count() > 1 {
+            return (path.is_absolute() && path.is_file()).then(|| path.to_path_buf());
+        }
+        self.find_program(command)
+    }
+
     /// A variable's value, unless it is empty. On Windows, `Path` and `PATH` are one.
     pub fn variable(&self, name: &str) -> Option<&OsString> {
         let is_windows = self.system == System::Windows;

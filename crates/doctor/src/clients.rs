@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clients::{CLIENTS, Client, Configured, Scope, Starts, System, is_secret_name};
+use clients::{CLIENTS, Client, Configured, Scope, Starts, is_secret_name};
 use futures_util::future::join_all;
 use reqwest::redirect;
 
@@ -53,10 +53,7 @@ pub(crate) async fn check(machine: &Machine) -> Vec<Finding> {
     let Some(home) = machine.process_env.home.clone() else {
         return vec![CHECK.ok("clients", "There is no home folder.")];
     };
-    let all = &machine.process_env.variables;
-    let variables =
-        all.iter().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_owned())));
-    let described = clients::Machine { system: System::current(), home, variables: variables.collect() };
+    let described = clients::Machine::current(home, machine.process_env.variables.clone());
     let root = machine.root.clone().ok();
     let roots: Vec<PathBuf> = root.iter().chain(&machine.current_folder).cloned().collect();
     let outside = roots.iter().fold(machine.process_env.clone(), |outside, root| outside.outside(root));
@@ -128,13 +125,11 @@ fn entry(
     roots: &[PathBuf],
 ) -> Option<Entry> {
     let configured = client.configured(machine, scope).map_err(|error| error.to_string()).transpose()?;
-    let program = match &configured {
-        Ok(Configured { starts: Starts::Command { program, .. }, .. }) => find(program, machine),
-        _ => None,
-    };
-    let arguments = match &configured {
-        Ok(Configured { starts: Starts::Command { arguments, .. }, .. }) => &arguments[..],
-        _ => &[],
+    let (program, arguments) = match &configured {
+        Ok(Configured { starts: Starts::Command { program, arguments }, .. }) => {
+            (machine.find_command(program), &arguments[..])
+        }
+        _ => (None, &[][..]),
     };
     let in_folder = |word: &str| programs::names_part_of(word, roots);
     let lies_in_folder = program.as_ref().and_then(|program| program.to_str()).is_some_and(in_folder)
@@ -142,14 +137,6 @@ fn entry(
     let exposed = configured.as_ref().ok().and_then(exposed);
     let is_of_project = scope != Scope::User;
     Some(Entry { client, is_of_project, configured, program, lies_in_folder, exposed })
-}
-
-fn find(program: &str, machine: &clients::Machine) -> Option<PathBuf> {
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return (path.is_absolute() && path.is_file()).then(|| path.to_path_buf());
-    }
-    machine.find_program(program)
 }
 
 /// Replaces the values of options that take a token, and the tokens of addresses.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::Error;
-use runs::Run;
+use runs::{OpenNotebook, Run};
 
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
@@ -63,7 +63,17 @@ async fn start(
     let session = context.session;
     Ok(match (kernel, notebook) {
         (Some(kernel), _) => {
-            (session.run_code(Some(&kernel), code).await?, format!(" · kernel {}", one_line(&kernel)))
+            let place = format!(" · kernel {}", one_line(&kernel));
+            // What is run in the kernel of a notebook counts for its cells.
+            let is_its = |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|it| **it.id() == *kernel);
+            match session.workspace().open_notebooks().into_iter().find(is_its) {
+                Some(opened) => {
+                    context.consent.check_notebook(opened.path())?;
+                    context.is_about(&opened);
+                    (session.run(opened, None, code)?, place)
+                }
+                None => (session.run_code(Some(&kernel), code).await?, place),
+            }
         }
         (None, None) if session.current().is_none() => {
             (session.run_code(None, code).await?, " · the session's own kernel".to_owned())

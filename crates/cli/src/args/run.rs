@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use names::Names;
 
 use super::{Places, Recording, seconds};
 
@@ -52,22 +53,11 @@ pub(crate) struct RunNotebook {
     pub(crate) recording: Recording,
 }
 
-/// The names that Python lets nobody assign.
-const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
-    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-];
-
-/// A name of Python, and the rest.
+/// The name of a variable in Python, and the rest.
 fn parameter(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     let name = name.trim();
-    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if KEYWORDS.contains(&name) {
-        Err(format!("{name:?} is a Python keyword"))
-    } else if is_name {
+    if Names::of_cell(&format!("{name} = 0")).effects.defines.contains(name) {
         Ok((name.to_owned(), value.to_owned()))
     } else {
         Err(format!("{name:?} is not the name of a variable"))

@@ -7,8 +7,10 @@ use calls::permissions::{Group, Offer, Policy};
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
 use tools::UnknownOffer;
+use workspace::Settings;
 
 use super::environment::truth;
+use crate::process::run_suffix;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
@@ -114,6 +116,19 @@ pub(crate) struct Replies {
 
     #[command(flatten)]
     pub(crate) recording: Recording,
+}
+
+impl Replies {
+    /// What a workspace does with these options.
+    pub(crate) fn settings(&self, images: u32, timeout: Duration) -> anyhow::Result<Settings> {
+        Ok(Settings {
+            budget: render::Budget::new(self.max_characters as usize, images as usize),
+            default_timeout: timeout,
+            run_suffix: run_suffix()?,
+            asks_for_changes: !self.no_changes,
+            ..Settings::default()
+        })
+    }
 }
 
 #[derive(Debug, Clone, Args)]

@@ -11,8 +11,7 @@ const LEDGER: &str = "installed.json";
 pub(crate) fn this_machine() -> anyhow::Result<Machine> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let home = home.context("the home folder is unknown; set HOME")?;
-    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    Ok(Machine { system: System::current(), home, variables: variables.collect() })
+    Ok(Machine::current(home, std::env::vars_os()))
 }
 
 /// What was installed by this user so far.

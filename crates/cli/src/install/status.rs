@@ -139,8 +139,7 @@ impl<'a> Row<'a> {
 /// Whether a client would find the command. An address is not tried.
 fn exists(starts: &Starts, machine: &Machine) -> bool {
     match starts {
-        Starts::Command { program, .. } if program.contains(['/', '\\']) => Path::new(program).is_file(),
-        Starts::Command { program, .. } => machine.find_program(program).is_some(),
+        Starts::Command { program, .. } => machine.find_command(program).is_some(),
         Starts::Url(_) => true,
         Starts::Nothing => false,
     }
