@@ -92,3 +92,67 @@ async def test_a_notebook_is_verified_beside_its_kernel(opened: OpenPlace) -> No
         assert "\n11" in (await client.do("read_cell", cell_index=1)).text
         await client.do("undo")
         assert "\n42" in (await client.do("read_cell", cell_index=1)).text
+
+
+async def _insert(client: NotebookClient, *sources: str, run: bool = True) -> None:
+    await client.do("insert_cell", cells=[{"cell_type": "code", "cell_source": source} for source in sources], run=run)
+
+
+@at(FOLDER)
+async def test_code_in_the_kernel_counts_for_the_cells_of_its_notebook(opened: OpenPlace) -> None:
+    """Only a call with the id of a kernel shows that it is found to be the notebook's."""
+    async with opened.notebook() as client:
+        await _insert(client, "x = 1", "x + 1")
+        kernels = (await client.do("list_kernels")).text.splitlines()
+        [kernel] = [line.split("\t")[0] for line in kernels if "\tpython3\t" in line and "\tidle\t" in line]
+        await client.do("execute_code", code="x = 9", kernel_id=kernel)
+        ran = await client.do("execute_cell", cell_index=1)
+        assert "10" in ran.text
+        assert "[stale now: 1; run_cells(stale=true" in ran.text
+        assert await _states(client, only="stale") == {"x + 1": "out of order"}
+
+
+@at(FOLDER)
+async def test_cells_that_stopped_or_killed_their_kernel_are_not_run_again(opened: OpenPlace) -> None:
+    """A kernel that dies at once may not have said its number, which no stand-in does at the same moment."""
+    killing, endless = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "while True: pass"
+    async with opened.notebook() as client:
+        await _insert(client, "x = 1", killing, endless, run=False)
+        await client.fails("execute_cell", cell_index=1)
+        # The next kernel has started when the time of the cell begins.
+        await client.do("execute_code", code="1")
+        await client.fails("execute_cell", cell_index=2, timeout=1, interrupt_on_timeout=True)
+        states = await _states(client)
+        assert states[killing.splitlines()[0] + " …+1"] == states[endless] == "interrupted"
+        ran = await client.do("run_cells", stale=True)
+        assert "Cells to run: 0 (never run). Not run: 1 (its kernel died while it ran" in ran.text
+        assert "2 (it did not run to its end" in ran.text
+        assert "[1 cells run in" in ran.text
+
+
+@at(FOLDER)
+async def test_users_of_an_edited_module_are_named_and_run_after_a_reload(opened: OpenPlace) -> None:
+    """Python itself keeps the module that it has loaded."""
+    async with opened.notebook() as client:
+        module = opened.folder / "shared_helpers.py"
+        module.write_text("def f(): return 20\n")
+        await _insert(client, "import shared_helpers", "shared_helpers.f() + 1", "'apart'")
+        module.write_text("def f(): return 40 + 1\n")
+        user = "shared_helpers.f() + 1"
+        assert await _states(client, only="stale") == {user: "input changed"}
+        ran = (await client.do("run_cells", stale=True)).text
+        assert "Nothing was run. Not run: 1 (uses shared_helpers: shared_helpers.py was edited" in ran
+        await client.do("execute_code", code="import importlib; importlib.reload(shared_helpers)")
+        ran = (await client.do("run_cells", stale=True)).text
+        assert "42" in ran
+        assert "[1 cells run in" in ran
+        assert await _states(client, only="stale") == {}
+
+
+@at(FOLDER)
+async def test_a_merge_says_how_its_outputs_come_back(opened: OpenPlace) -> None:
+    async with opened.notebook() as client:
+        await _insert(client, "x = 20", "x + 1")
+        merged = await client.do("change_cell", cell_index=0, merge_with_next=True)
+        assert "without outputs: execute_cell shows them again!" in merged.text
+        assert "21" in (await client.do("execute_cell", cell_index=0)).text
