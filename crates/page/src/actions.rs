@@ -17,6 +17,7 @@ use crate::charts::Charts;
 use crate::hub::{Hub, Rights, Verification};
 use crate::now::{prompt_digest, question_digest};
 use crate::questions::{Answer, OpenQuestions};
+use crate::words::button;
 
 /// How long a cell may take that is verified, as with the tool.
 const CELL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -345,14 +346,14 @@ async fn difference(
             Some(_) => ("Take back", "undo"),
             None => ("Undo…", "preview"),
         };
-        html.raw("<button type=\"button\"").attribute("data-do", action);
-        html.attribute("data-operation", &operation.id.number().to_string());
-        if let Some(cell) = &cell {
-            html.attribute("data-cell", cell);
-        }
-        html.raw(">").text(label).raw("</button> ");
+        let number = operation.id.number().to_string();
+        let cell = cell.iter().map(|cell| ("data-cell", cell.as_str()));
+        let data: Vec<_> = [("data-operation", &*number)].into_iter().chain(cell).collect();
+        button(action, label, &data, &mut html);
+        html.raw(" ");
     }
-    html.raw("<button type=\"button\" data-do=\"close\">Close</button></p>");
+    button("close", "Close", &[], &mut html);
+    html.raw("</p>");
     Ok(json!({ "html": html.as_str() }))
 }
 
@@ -386,15 +387,13 @@ async fn preview(session: &Session, opened: &OpenNotebook, undo: &Undo) -> Resul
         let cells: Vec<_> = undone.without_outputs.iter().map(ToString::to_string).collect();
         html.raw("<p>Outputs that are not restored: ").text(&one_line(&cells.join(", "))).raw("</p>");
     }
-    html.raw("<p class=\"v-actions\"><button type=\"button\" data-do=\"undo\"");
-    html.attribute("data-operation", &undo.operation.number().to_string());
-    if let Some(cell) = &undo.cell {
-        html.attribute("data-cell", cell);
-    }
-    if undo.since {
-        html.raw(" data-since-operation=\"true\"");
-    }
-    html.raw(">Undo</button> <button type=\"button\" data-do=\"close\">Cancel</button></p>");
+    let number = undo.operation.number().to_string();
+    let cell = undo.cell.iter().map(|cell| ("data-cell", cell.as_str()));
+    let since = undo.since.then_some(("data-since-operation", "true"));
+    let data: Vec<_> = [("data-operation", &*number)].into_iter().chain(cell).chain(since).collect();
+    button("undo", "Undo", &data, html.raw("<p class=\"v-actions\">"));
+    button("close", "Cancel", &[], html.raw(" "));
+    html.raw("</p>");
     Ok(json!({ "html": html.as_str() }))
 }
 

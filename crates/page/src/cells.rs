@@ -12,7 +12,7 @@ use workspace::{BlobId, OperationId, StaleJudgement, outputs_digest, widget_text
 use crate::kernels::SeenRun;
 use crate::now::controls;
 use crate::parts::{Part, Section, digest};
-use crate::words::{ago, elapsed, run_state};
+use crate::words::{ago, button, elapsed, run_state};
 
 /// How many cells a browser gets before it has said which are near.
 const FIRST: usize = 20;
@@ -302,12 +302,14 @@ fn part(
     match origin {
         Origin::Unknown(digest) if content.interactive() > 0 => {
             html.raw("<p class=\"v-trust\">Scripts of this output do not run, because no recorded run of this machine made it. ");
-            html.raw("<button type=\"button\" data-do=\"trust\"").attribute("data-shown", digest.as_str());
-            html.raw(">Trust this notebook's outputs as shown</button></p>");
+            let shown = [("data-shown", digest.as_str())];
+            button("trust", "Trust this notebook's outputs as shown", &shown, &mut html);
+            html.raw("</p>");
         }
         Origin::Accepted => {
             html.raw("<p class=\"v-trust\">Scripts of this output run, because you trust it. ");
-            html.raw("<button type=\"button\" data-do=\"distrust\">Stop trusting</button></p>");
+            button("distrust", "Stop trusting", &[], &mut html);
+            html.raw("</p>");
         }
         _ => {}
     }

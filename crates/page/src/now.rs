@@ -9,7 +9,7 @@ use crate::kernels::{SeenKernel, SeenRun, SeenSource};
 use crate::parts::{Part, Section, digest};
 use crate::questions::{OpenQuestion, Question};
 use crate::tabs::{OpenTab, ServerTabs};
-use crate::words::{ago, elapsed, millis, run_state, size};
+use crate::words::{ago, button, elapsed, millis, run_state, size};
 use workspace::BlobId;
 
 /// The time of the last read is shown in steps of this many milliseconds.
@@ -51,20 +51,21 @@ fn question(open: &OpenQuestion) -> Part<'static> {
     let id = format!("question-{}", open.number);
     let Question { client, text, asked_at, input: _ } = &open.question;
     let (client, shown) = (one_line(client.trim()), question_digest(&open.question));
-    let mut html = Fragment::default();
-    html.raw("<li class=\"v-question\"").attribute("id", &id).raw("><p>");
-    html.text(if client.is_empty() { "An agent" } else { &client }).raw(" asks for your consent, ");
-    html.raw("<time data-ago=\"").number(millis(*asked_at)).raw("\"></time></p><pre tabindex=\"0\">");
-    html.text(&visible(text)).raw("</pre><p class=\"v-actions\">");
-    for (action, label) in [("accept", "Accept"), ("decline", "Decline")] {
-        // The script enables them once the question has stood still.
-        html.raw("<button type=\"button\" disabled")
-            .attribute("data-do", action)
-            .attribute("data-shown", &shown);
-        html.attribute("data-question", &open.number.to_string()).raw(">").text(label).raw("</button> ");
-    }
-    html.raw("</p></li>");
-    Part::new(id, html)
+    let number = open.number.to_string();
+    Part::item(id, "v-question", |html| {
+        html.raw("<p>")
+            .text(if client.is_empty() { "An agent" } else { &client })
+            .raw(" asks for your consent, ");
+        ago(millis(*asked_at), html);
+        html.raw("</p><pre tabindex=\"0\">").text(&visible(text)).raw("</pre><p class=\"v-actions\">");
+        for (action, label) in [("accept", "Accept"), ("decline", "Decline")] {
+            // The script enables them once the question has stood still.
+            let data = [("data-shown", &*shown), ("data-question", &number), ("disabled", "")];
+            button(action, label, &data, html);
+            html.raw(" ");
+        }
+        html.raw("</p>");
+    })
 }
 
 /// Tells what a person was asked from everything else that could be asked.
@@ -81,56 +82,49 @@ fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>
     if !parts.is_empty() {
         return parts;
     }
-    let mut html = Fragment::default();
-    html.raw("<li").attribute("id", id).raw(" class=\"v-none\">").text(none).raw("</li>");
-    vec![Part::new(id.to_owned(), html)]
+    vec![Part::none(id, none)]
 }
 
 fn agent(agent: &SeenAgent, tabs: &[ServerTabs]) -> Part<'static> {
     let SeenAgent { notebook, activity } = agent;
     let id = format!("agent-{}", digest(&(&activity.agent, &activity.session, &activity.notebook)));
-    let mut html = Fragment::default();
-    html.raw("<li class=\"v-agent\"").attribute("id", &id).raw("><strong>").text(&one_line(&activity.agent));
-    html.raw("</strong> ");
     let cell = activity.cell.as_deref().map(CellId::from);
     let part = cell.as_ref().map(crate::cells::part_id);
     let tab = all_tabs(tabs).find(|(_, tab)| tab.identity == activity.notebook);
-    match (notebook, tab) {
-        (Some(path), _) => notebook_link(path, part.as_deref(), &mut html),
-        (None, Some((root, tab))) => link(Some(root), &tab.path, part.as_deref(), &mut html),
-        (None, None) => {
-            html.text(&one_line(&activity.notebook));
+    Part::item(id, "v-agent", |html| {
+        html.raw("<strong>").text(&one_line(&activity.agent)).raw("</strong> ");
+        match (notebook, tab) {
+            (Some(path), _) => notebook_link(path, part.as_deref(), html),
+            (None, Some((root, tab))) => link(Some(root), &tab.path, part.as_deref(), html),
+            (None, None) => drop(html.text(&one_line(&activity.notebook))),
         }
-    }
-    if let Some(cell) = &activity.cell {
-        html.raw(" <code>").text(&one_line(cell)).raw("</code>");
-    }
-    html.raw(" <span>").text(&one_line(&activity.tool)).raw("</span> ");
-    ago(activity.last, &mut html);
-    html.raw(" <span>since <time data-at=\"").number(activity.first).raw("\"></time>");
-    html.raw(if activity.is_connected { "</span></li>" } else { ", not connected</span></li>" });
-    Part::new(id, html)
+        if let Some(cell) = &activity.cell {
+            html.raw(" <code>").text(&one_line(cell)).raw("</code>");
+        }
+        html.raw(" <span>").text(&one_line(&activity.tool)).raw("</span> ");
+        ago(activity.last, html);
+        html.raw(" <span>since <time data-at=\"").number(activity.first).raw("\"></time>");
+        html.raw(if activity.is_connected { "</span>" } else { ", not connected</span>" });
+    })
 }
 
 fn run(run: &SeenRun) -> Part<'static> {
     let id = format!("run-{}", digest(&run.id.as_str()));
-    let mut html = Fragment::default();
-    html.raw("<li class=\"v-run\"").attribute("id", &id).raw(">");
-    if let Some(notebook) = &run.notebook {
-        notebook_link(notebook, run.cell.as_ref().map(crate::cells::part_id).as_deref(), &mut html);
-    }
-    if let Some(cell) = &run.cell {
-        html.raw(" <code>").text(&one_line(&cell.to_string())).raw("</code>");
-    }
-    html.raw(" <span class=\"v-state\">").text(run_state(&run.state)).raw("</span> ");
-    if let Some(since) = run.since {
-        elapsed(since, &mut html);
-    }
-    let line = run.source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    html.raw("<code class=\"v-line\">").text(&one_line(line)).raw("</code>");
-    controls(run, &mut html);
-    html.raw("</li>");
-    Part::new(id, html)
+    Part::item(id, "v-run", |html| {
+        if let Some(notebook) = &run.notebook {
+            notebook_link(notebook, run.cell.as_ref().map(crate::cells::part_id).as_deref(), html);
+        }
+        if let Some(cell) = &run.cell {
+            html.raw(" <code>").text(&one_line(&cell.to_string())).raw("</code>");
+        }
+        html.raw(" <span class=\"v-state\">").text(run_state(&run.state)).raw("</span> ");
+        if let Some(since) = run.since {
+            elapsed(since, html);
+        }
+        let line = run.source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        html.raw("<code class=\"v-line\">").text(&one_line(line)).raw("</code>");
+        controls(run, html);
+    })
 }
 
 /// What a person can do to a run.
@@ -149,68 +143,53 @@ pub(crate) fn controls(run: &SeenRun, html: &mut Fragment) {
         html.raw(" autocomplete=\"off\" spellcheck=\"false\"></label> <button>Answer</button></form>");
     }
     if !run.state.is_over() && run.is_interruptible {
-        html.raw("<button type=\"button\" data-do=\"interrupt\"").attribute("data-run", run.id.as_str());
-        html.raw(">Interrupt</button>");
+        button("interrupt", "Interrupt", &[("data-run", run.id.as_str())], html);
     }
 }
 
 fn kernel(kernel: &SeenKernel) -> Part<'static> {
     let id = format!("kernel-{}", digest(&kernel.id));
-    let mut html = Fragment::default();
-    html.raw("<li class=\"v-kernel\"").attribute("id", &id).raw(">");
-    if let Some(notebook) = &kernel.notebook {
-        notebook_link(notebook, None, &mut html);
-        html.raw(" ");
-    }
-    html.raw("<span>").text(&one_line(&kernel.display_name)).raw("</span> <span class=\"v-state\">");
-    html.text(&one_line(&kernel.state)).raw("</span>");
-    if let Some(bytes) = kernel.memory {
-        html.raw(" <span>").text(&size(bytes)).raw("</span>");
-    }
-    if let Some(at) = kernel.started_at {
-        html.raw(" <span>started <time data-ago=\"").number(millis(at)).raw("\"></time></span>");
-    }
-    html.raw(" <span>").text(&match kernel.servers {
-        0 => "no program connected".to_owned(),
-        1 => "1 program connected".to_owned(),
-        count => format!("{count} programs connected"),
-    });
-    html.raw("</span></li>");
-    Part::new(id, html)
+    Part::item(id, "v-kernel", |html| {
+        if let Some(notebook) = &kernel.notebook {
+            notebook_link(notebook, None, html);
+            html.raw(" ");
+        }
+        html.raw("<span>").text(&one_line(&kernel.display_name)).raw("</span> <span class=\"v-state\">");
+        html.text(&one_line(&kernel.state)).raw("</span>");
+        if let Some(bytes) = kernel.memory {
+            html.raw(" <span>").text(&size(bytes)).raw("</span>");
+        }
+        if let Some(at) = kernel.started_at {
+            html.raw(" <span>started <time data-ago=\"").number(millis(at)).raw("\"></time></span>");
+        }
+        html.raw(" <span>").text(&match kernel.servers {
+            0 => "no program connected".to_owned(),
+            1 => "1 program connected".to_owned(),
+            count => format!("{count} programs connected"),
+        });
+        html.raw("</span>");
+    })
 }
 
 fn notebook_list(found: &FoundNotebooks, tabs: &[ServerTabs]) -> Vec<Part<'static>> {
-    let mut parts: Vec<_> = found
-        .paths
-        .iter()
-        .map(|path| {
-            let id = format!("notebook-{}", digest(&path.as_str()));
-            let mut html = Fragment::default();
-            html.raw("<li").attribute("id", &id).raw(">");
-            notebook_link(path, None, &mut html);
-            html.raw("</li>");
-            Part::new(id, html)
+    let here = found.paths.iter().map(|path| {
+        let id = format!("notebook-{}", digest(&path.as_str()));
+        Part::item(id, "", |html| notebook_link(path, None, html))
+    });
+    let in_tabs = all_tabs(tabs).map(|(root, tab)| {
+        Part::item(format!("tab-{}", digest(&(root, &tab.path))), "", |html| {
+            link(Some(root), &tab.path, None, html);
+            html.raw(" <span>in a Colab tab</span>");
         })
-        .collect();
-    for (root, tab) in all_tabs(tabs) {
-        let id = format!("tab-{}", digest(&(root, &tab.path)));
-        let mut html = Fragment::default();
-        html.raw("<li").attribute("id", &id).raw(">");
-        link(Some(root), &tab.path, None, &mut html);
-        html.raw(" <span>in a Colab tab</span></li>");
-        parts.push(Part::new(id, html));
-    }
+    });
+    let mut parts: Vec<_> = here.chain(in_tabs).collect();
     let more = match found.extent {
         SearchExtent::Complete if parts.is_empty() => Some("There are no notebooks here."),
         SearchExtent::Complete => None,
         SearchExtent::Truncated => Some("There are more; open them with their path."),
         SearchExtent::InProgress => Some("The search is still running."),
     };
-    if let Some(more) = more {
-        let mut html = Fragment::default();
-        html.raw("<li id=\"notebooks-more\" class=\"v-none\">").text(more).raw("</li>");
-        parts.push(Part::new("notebooks-more".to_owned(), html));
-    }
+    parts.extend(more.map(|more| Part::none("notebooks-more", more)));
     parts
 }
 

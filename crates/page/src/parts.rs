@@ -31,6 +31,23 @@ impl<'a> Part<'a> {
         Self { id, digest, content: Content::Rendered(content) }
     }
 
+    /// An item of a list.
+    pub(crate) fn item(id: String, class: &'static str, write: impl FnOnce(&mut Fragment)) -> Self {
+        let mut html = Fragment::default();
+        html.raw("<li").attribute("id", &id);
+        if !class.is_empty() {
+            html.attribute("class", class);
+        }
+        write(html.raw(">"));
+        html.raw("</li>");
+        Self::new(id, html)
+    }
+
+    /// An item in place of others, or about them.
+    pub(crate) fn none(id: &str, text: &str) -> Self {
+        Self::item(id.to_owned(), "v-none", |html| _ = html.text(text))
+    }
+
     /// A part that differs whenever what is hashed for `digest` does.
     pub(crate) fn later(id: String, digest: String, render: impl Fn() -> Fragment + Send + 'a) -> Self {
         Self { id, digest, content: Content::Later(Box::new(render)) }

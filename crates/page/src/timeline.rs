@@ -10,7 +10,7 @@ use workspace::{BlobId, Operation, OperationKind, PERSON, PastOperation, summary
 use crate::cells::Mark;
 use crate::hub::Verification;
 use crate::parts::{Part, Section};
-use crate::words::{ago, elapsed, millis};
+use crate::words::{ago, button, elapsed, millis};
 
 /// How many operations a page shows.
 const MAX_SHOWN: usize = 200;
@@ -19,9 +19,7 @@ const MAX_SHOWN: usize = 200;
 pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
     let mut parts: Vec<_> = past.iter().rev().take(MAX_SHOWN).map(entry).collect();
     if parts.is_empty() {
-        let mut html = Fragment::default();
-        html.raw("<li id=\"history-none\" class=\"v-none\">Nothing is recorded for this notebook.</li>");
-        parts.push(Part::new("history-none".to_owned(), html));
+        parts.push(Part::none("history-none", "Nothing is recorded for this notebook."));
     }
     Section { name: "history", parts }
 }
@@ -35,9 +33,8 @@ pub(crate) fn verified(verification: Option<Verification>, notebook: &Notebook) 
             Verification::Running { run, since, progress } => {
                 html.raw("Verifying: ").text(&progress).raw(", ");
                 elapsed(since, &mut html);
-                html.raw(" <button type=\"button\" data-do=\"interrupt\"")
-                    .attribute("data-run", run.as_str());
-                html.raw(">Interrupt</button></p>");
+                button("interrupt", "Interrupt", &[("data-run", run.as_str())], html.raw(" "));
+                html.raw("</p>");
             }
             Verification::Ended { at, verdict } => {
                 html.raw(if verdict.is_ok() { "Verified " } else { "Not verified: the attempt ended " });
@@ -79,52 +76,35 @@ pub(crate) fn write_verdict(verdict: &str, html: &mut Fragment) {
 fn entry(past: &PastOperation) -> Part<'static> {
     let operation = &past.operation;
     let id = format!("history-{}", operation.id.number());
-    let mut html = Fragment::default();
-    html.raw(if past.is_undone { "<li class=\"v-op v-undone\"" } else { "<li class=\"v-op\"" });
-    html.attribute("id", &id).raw(">");
-    ago(operation.time, &mut html);
-    html.raw(" <strong>")
-        .text(&author(operation))
-        .raw("</strong> <span>")
-        .text(&one_line(&summary(operation)));
-    html.raw("</span>");
-    if past.is_undone {
-        html.raw(" <em>undone</em>");
-    }
-    if past.is_changed_since {
-        html.raw(" <em>changed since by somebody else</em>");
-    }
-    if operation.checkpoint().is_some() {
-        button("preview", "Undo back to here…", operation, true, &mut html);
-    } else if !operation.is_empty() {
-        button("difference", "Difference", operation, false, &mut html);
-        if operation.is_undo() {
-            button("preview", "Redo…", operation, false, &mut html);
-        } else if !past.is_undone {
-            button("preview", "Undo…", operation, false, &mut html);
+    Part::item(id, if past.is_undone { "v-op v-undone" } else { "v-op" }, |html| {
+        ago(operation.time, html);
+        html.raw(" <strong>").text(&author(operation)).raw("</strong> <span>");
+        html.text(&one_line(&summary(operation))).raw("</span>");
+        if past.is_undone {
+            html.raw(" <em>undone</em>");
         }
-    }
-    html.raw("</li>");
-    Part::new(id, html)
+        if past.is_changed_since {
+            html.raw(" <em>changed since by somebody else</em>");
+        }
+        if operation.checkpoint().is_some() {
+            of_operation("preview", "Undo back to here…", operation, true, html);
+        } else if !operation.is_empty() {
+            of_operation("difference", "Difference", operation, false, html);
+            if operation.is_undo() {
+                of_operation("preview", "Redo…", operation, false, html);
+            } else if !past.is_undone {
+                of_operation("preview", "Undo…", operation, false, html);
+            }
+        }
+    })
 }
 
-fn button(
-    action: &'static str,
-    label: &'static str,
-    operation: &Operation,
-    is_since: bool,
-    html: &mut Fragment,
-) {
-    html.raw(" <button type=\"button\"")
-        .attribute("data-do", action)
-        .attribute("data-operation", &operation.id.number().to_string());
-    if is_since {
-        html.raw(" data-since-operation=\"true\"");
-    }
-    html.attribute("aria-label", &format!("{label} {}", operation.name()))
-        .raw(">")
-        .raw(label)
-        .raw("</button>");
+/// A button for an operation, or for all since it.
+fn of_operation(action: &str, label: &str, operation: &Operation, is_since: bool, html: &mut Fragment) {
+    let (number, name) = (operation.id.number().to_string(), format!("{label} {}", operation.name()));
+    let mut data = vec![("data-operation", &*number), ("aria-label", &name)];
+    data.extend(is_since.then_some(("data-since-operation", "true")));
+    button(action, label, &data, html.raw(" "));
 }
 
 /// Who has made a change, for the person.

@@ -1,4 +1,4 @@
-//! Times, sizes and states in the words of a page.
+//! Times, sizes and states in the words of a page, and its buttons.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,6 +19,15 @@ pub(crate) fn ago(millis: u64, html: &mut Fragment) {
 /// The same with seconds: how long something has taken so far.
 pub(crate) fn elapsed(since: SystemTime, html: &mut Fragment) {
     html.raw("<time class=\"v-elapsed\" data-since=\"").number(millis(since)).raw("\"></time>");
+}
+
+/// A button with what its action needs to know.
+pub(crate) fn button(action: &str, label: &str, data: &[(&'static str, &str)], html: &mut Fragment) {
+    html.raw("<button type=\"button\"").attribute("data-do", action);
+    for (name, value) in data {
+        html.attribute(name, value);
+    }
+    html.raw(">").text(label).raw("</button>");
 }
 
 /// A size in its largest unit.
