@@ -16,37 +16,24 @@ pub struct Locals {
 
 impl Locals {
     pub fn of_function(parameters: &Parameters, body: &[Stmt]) -> Self {
-        let mut locals = Self::default();
-        locals.add_parameters(parameters);
-        locals.visit_body(body);
-        locals.finish()
+        let mut locals = Self::of_body(body);
+        parameters.into_iter().for_each(|parameter| locals.bind(parameter.name()));
+        locals
     }
 
     pub fn of_lambda(parameters: Option<&Parameters>, body: &Expr) -> Self {
         let mut locals = Self::default();
-        if let Some(parameters) = parameters {
-            locals.add_parameters(parameters);
-        }
+        parameters.into_iter().flatten().for_each(|parameter| locals.bind(parameter.name()));
         locals.visit_expr(body);
         locals
     }
 
-    /// Those of statements that are compiled as a function, as `%timeit` does.
+    /// The names of statements that are compiled as a function, as `%timeit` does.
     pub fn of_body(body: &[Stmt]) -> Self {
         let mut locals = Self::default();
         locals.visit_body(body);
-        locals.finish()
-    }
-
-    fn finish(mut self) -> Self {
-        self.bound.retain(|name| !self.globals.contains(name));
-        self
-    }
-
-    fn add_parameters(&mut self, parameters: &Parameters) {
-        for parameter in parameters {
-            self.bind(parameter.name().as_str());
-        }
+        locals.bound.retain(|name| !locals.globals.contains(name));
+        locals
     }
 
     fn bind(&mut self, name: &str) {

@@ -4,9 +4,6 @@ use std::ops::Range;
 
 use crate::unknown::Unknown;
 
-/// More cell magics than anybody stacks.
-const MAX_STACKED: usize = 8;
-
 /// A cell without the magics that stand before its body.
 pub enum Cell<'s> {
     /// It has no code.
@@ -43,27 +40,27 @@ pub fn split(source: &str) -> Cell<'_> {
         magics.push(match magic {
             "time" | "prun" | "debug" => CellMagic::Plain,
             "timeit" => CellMagic::Timeit,
-            "capture" => match words.find(|word| is_identifier(word)) {
-                Some(name) => CellMagic::Capture(name.to_owned()),
-                None => CellMagic::Plain,
-            },
+            "capture" => words
+                .find(|word| is_identifier(word))
+                .map_or(CellMagic::Plain, |name| CellMagic::Capture(name.to_owned())),
             _ => return Cell::Other { magic: format!("%%{magic}") },
         });
-        if magics.len() > MAX_STACKED {
-            return Cell::Other { magic: format!("%%{magic}") };
-        }
         body = below;
     }
     if magics.is_empty() && is_blank(body) { Cell::Blank } else { Cell::Python { body, magics } }
 }
 
-/// Cell magics whose body has no names of the notebook.
-const TEXT: &str =
-    "HTML SVG bash cmd file html javascript js latex markdown perl ruby script sh svg sx system writefile";
+/// Magics and extensions, by what they do with names.
+const MAGICS: &str = include_str!("magics.txt");
+
+fn is_one(name: &str, kind: &str) -> bool {
+    let lines = MAGICS.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
+    lines.flat_map(|names| names.split(' ')).any(|known| known == name)
+}
 
 /// Whether the body under this cell magic is text for something else than the kernel.
 pub fn is_text(magic: &str) -> bool {
-    magic.starts_with('!') || TEXT.split(' ').any(|text| text == magic)
+    magic.starts_with('!') || is_one(magic, "text")
 }
 
 /// Whether a cell with a magic binds no name: its body is text, and no output of it goes into a variable.
@@ -75,17 +72,12 @@ pub fn binds_nothing(source: &str) -> bool {
 
 /// The words of a text that may be names.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty() && is_identifier(word))
+    text.split(|c| !is_part(c)).filter(|word| !word.is_empty() && is_identifier(word))
 }
-
-/// Line magics of `IPython` that bind no names.
-const BINDING_NOTHING: &str = include_str!("magics.txt");
 
 /// Whether a line magic, `name rest` without the `%`, may bind a name that is in its text.
 pub fn may_bind(text: &str) -> bool {
-    let name = text.split_whitespace().next().unwrap_or_default();
-    !BINDING_NOTHING.split_whitespace().any(|magic| magic == name)
+    !is_one(text.split_whitespace().next().unwrap_or_default(), "quiet")
 }
 
 /// Whether `IPython` may run a line that is no Python as a magic without its `%`, or as a call without brackets.
@@ -97,19 +89,11 @@ pub(crate) fn is_automagic(line: &str) -> bool {
         || ["pip", "conda", "mamba", "micromamba", "uv"].contains(&name)
 }
 
-/// Extensions that bring magics and bind no names when they are loaded.
-const EXTENSIONS: &str = "autoreload bigquery_magics black blackcellmagic cudf.pandas cython Cython dotenv \
-    google.cloud.bigquery google.colab.data_table heat ipytest jupyter_ai jupyter_black lab_black line_profiler \
-    memory_profiler nb_black nb_mypy pycodestyle_magic pyinstrument rpy2.ipython scalene snakeviz sql storemagic \
-    tensorboard tensorboard.notebook version_information watermark";
-
 /// Whether a line magic loads code that may bind any name: an extension that is not known.
 pub fn may_bind_anything(text: &str) -> bool {
     let mut words = text.split_whitespace();
     matches!(words.next(), Some("load_ext" | "reload_ext"))
-        && words
-            .next()
-            .is_some_and(|extension| !EXTENSIONS.split_whitespace().any(|known| known == extension))
+        && words.next().is_some_and(|extension| !is_one(extension, "extension"))
 }
 
 /// Whether a cell has no code, only blank lines and comments.
@@ -134,21 +118,17 @@ pub fn line(text: &str) -> LineMagic<'_> {
     let text = text.trim_start();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     match name {
-        "time" => LineMagic::Python(rest),
+        "time" => LineMagic::Python(rest.trim_start()),
         // It profiles the code in the cell, and `timeit` in a function.
         "prun" => LineMagic::Python(without_options(rest)),
         "timeit" | "memit" | "mprun" | "lprun" => LineMagic::Function(without_options(rest)),
-        "run" | "load" | "loadpy" | "pylab" | "rerun" | "recall" | "rep" | "reset" | "reset_selective"
-        | "xdel" | "store" | "macro" | "edit" | "ed" | "R" | "Rget" | "Rpull" | "Rpush" | "octave"
-        | "octave_pull" | "octave_push" | "julia" | "sql" | "bigquery" => {
-            LineMagic::Unknown(Unknown::DynamicCode { by: format!("%{name}") })
-        }
+        _ if is_one(name, "unknown") => LineMagic::Unknown(Unknown::DynamicCode { by: format!("%{name}") }),
         _ => LineMagic::Text,
     }
 }
 
 /// The text after options such as `-n 10 -r3 -q`.
-pub fn without_options(text: &str) -> &str {
+fn without_options(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with('-') {
         let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -165,16 +145,13 @@ pub fn without_options(text: &str) -> &str {
 
 /// The names at the start of what `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
 pub fn expanded(text: &str) -> impl Iterator<Item = &str> {
-    let names = expansions(text).into_iter().map(|range| {
-        let part = &text[range];
-        &part[..part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len())]
-    });
+    let first = |range: Range<usize>| text[range].split(|c| !is_part(c)).next().unwrap_or_default();
+    let names = expansions(text).into_iter().map(first);
     names.filter(|name| is_identifier(name))
 }
 
 /// What `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
 pub(crate) fn expansions(text: &str) -> Vec<Range<usize>> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = Vec::new();
     let mut rest = 0;
     while let Some(at) = text[rest..].find(['$', '{']).map(|at| rest + at) {
@@ -187,7 +164,7 @@ pub(crate) fn expansions(text: &str) -> Vec<Range<usize>> {
         let end = if is_brace {
             text[begin..].find('}').map(|length| begin + length)
         } else {
-            let length = text[begin..].find(|c: char| !is_part(c)).unwrap_or(text.len() - begin);
+            let length = text[begin..].find(|c| !is_part(c)).unwrap_or(text.len() - begin);
             (length > 0).then_some(begin + length)
         };
         if let Some(end) = end {
@@ -198,8 +175,13 @@ pub(crate) fn expansions(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Whether a letter may be part of a name.
+pub(crate) fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 fn is_identifier(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || c == '_') && text.starts_with(|c: char| !c.is_numeric())
+    text.chars().all(is_part) && text.starts_with(|c: char| !c.is_numeric())
 }
 
 #[cfg(test)]

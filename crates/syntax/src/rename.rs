@@ -3,8 +3,8 @@
 //! What is renamed is the name that the cells share. A function that has a local variable or parameter of the same name
 //! keeps it. Only if no cell has the name for itself are the local ones renamed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use ruff_python_ast::Expr;
 use ruff_python_parser::parse_expression;
@@ -78,10 +78,8 @@ fn cells(indices: &[usize]) -> String {
 
 /// Renames `old` in these code cells, given with their indices in the notebook. Returns the cells that have the name, in order.
 pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Vec<RenamedCell>, CannotRename> {
-    for name in [old, new] {
-        if !is_name(name) {
-            return Err(CannotRename::NotAName { text: name.to_owned() });
-        }
+    if let Some(text) = [old, new].into_iter().find(|name| !is_name(name)) {
+        return Err(CannotRename::NotAName { text: text.to_owned() });
     }
     if old == new {
         return Err(CannotRename::SameName { name: old.to_owned() });
@@ -91,10 +89,8 @@ pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Vec<Renam
         .map(|(index, source)| Read { index: *index, source, found: Occurrences::of(source, old, new) })
         .collect();
     let rename = Rename { cells, old, new };
-    let renamed = rename.places()?;
-    let renamed =
-        rename.cells.iter().zip(renamed).filter_map(|(cell, places)| cell.renamed(&places, old, new));
-    Ok(renamed.collect())
+    let renamed = rename.cells.iter().zip(rename.places()?);
+    Ok(renamed.filter_map(|(cell, places)| cell.renamed(&places, old, new)).collect())
 }
 
 /// Whether it is a name that code can bind. Python refuses an assignment to `__debug__`.
@@ -120,40 +116,48 @@ struct Read<'s> {
 impl Rename<'_> {
     /// For each cell the places to rename.
     fn places(&self) -> Result<Vec<Vec<&Place>>, CannotRename> {
-        let has_shared = self.all_places().any(|(_, place)| place.owner.is_none());
-        if !has_shared {
-            self.check_locals()?;
-            return Ok(self.cells.iter().map(|cell| cell.found.places.iter().collect()).collect());
-        }
+        let is_shared = self.all_places().any(|(_, place)| place.owner.is_none());
         let definer = self.all_places().find(|(_, place)| place.owner.is_none() && place.role != Role::Use);
         match definer {
+            None if is_shared => self.check_undefined()?,
+            None => self.check_new(|found| found.has_new && !found.places.is_empty())?,
             Some(_) => self.check_new(|found| found.is_new_shared)?,
-            None => self.check_undefined()?,
         }
         // Cells above the first definition use Python's own.
         let first =
             definer.filter(|_| is_builtin(self.old)).map(|(cell, place)| (cell.index, place.range.start));
         let is_renamed = |cell: &Read<'_>, place: &Place| {
-            place.owner.is_none()
-                && first.is_none_or(|(index, start)| {
-                    cell.index > index || (cell.index == index && place.range.start >= start)
-                })
+            place.owner.is_none() == is_shared
+                && first.is_none_or(|first| (cell.index, place.range.start) >= first)
         };
         let mut renamed = Vec::new();
         for cell in &self.cells {
-            let places: Vec<_> = cell.found.places.iter().filter(|place| is_renamed(cell, place)).collect();
-            let line = |place: &Place| cell.line(place.range.start);
-            if let Some(place) = places.iter().find(|place| place.is_captured) {
-                let (old, new) = (self.old.to_owned(), self.new.to_owned());
-                return Err(CannotRename::Captured { old, new, index: cell.index, line: line(place) });
-            }
-            if let Some(place) = places.iter().find(|place| place.role == Role::Submodule) {
-                let name = self.old.to_owned();
-                return Err(CannotRename::Submodule { name, index: cell.index, line: line(place) });
-            }
+            let places = cell.found.places.iter().filter(|place| is_renamed(cell, place)).collect::<Vec<_>>();
+            places.iter().try_for_each(|place| self.check(cell, place))?;
             renamed.push(places);
         }
+        let has_any = renamed.iter().any(|places| !places.is_empty());
+        if !has_any && self.cells.iter().all(|cell| cell.found.unread.is_none()) {
+            return Err(CannotRename::NotFound { name: self.old.to_owned() });
+        }
         Ok(renamed)
+    }
+
+    /// Fails if a place keeps the old name from getting the new one.
+    fn check(&self, cell: &Read<'_>, place: &Place) -> Result<(), CannotRename> {
+        let (name, index, line) = (self.old.to_owned(), cell.index, cell.line(place.range.start));
+        let passing = self.cells.iter().find_map(|cell| Some((cell, cell.found.passed_by_name?)));
+        Err(match (place.role, passing) {
+            _ if place.is_captured => {
+                CannotRename::Captured { old: name, new: self.new.to_owned(), index, line }
+            }
+            (Role::Submodule, _) => CannotRename::Submodule { name, index, line },
+            _ if place.owner == Some(ScopeKind::Class) => CannotRename::Attribute { name, index, line },
+            (Role::Parameter, Some((cell, start))) => {
+                CannotRename::PassedByName { name, index: cell.index, line: cell.line(start) }
+            }
+            _ => return Ok(()),
+        })
     }
 
     fn all_places(&self) -> impl Iterator<Item = (&Read<'_>, &Place)> {
@@ -177,26 +181,6 @@ impl Rename<'_> {
         }
         let unknown = self.cells.iter().find_map(|cell| Some((cell.index, cell.found.may_bind.clone()?)));
         unknown.map_or(Ok(()), |(index, why)| Err(CannotRename::NotDefined { name, index, why }))
-    }
-
-    fn check_locals(&self) -> Result<(), CannotRename> {
-        let name = self.old.to_owned();
-        if self.all_places().next().is_none() {
-            let unread = self.cells.iter().any(|cell| cell.found.unread.is_some());
-            return if unread { Ok(()) } else { Err(CannotRename::NotFound { name }) };
-        }
-        let attribute = self.all_places().find(|(_, place)| place.owner == Some(ScopeKind::Class));
-        if let Some((cell, place)) = attribute {
-            let line = cell.line(place.range.start);
-            return Err(CannotRename::Attribute { name, index: cell.index, line });
-        }
-        let passing = self.cells.iter().find_map(|cell| Some((cell, cell.found.passed_by_name?)));
-        if let Some((cell, start)) = passing
-            && self.all_places().any(|(_, place)| place.role == Role::Parameter)
-        {
-            return Err(CannotRename::PassedByName { name, index: cell.index, line: cell.line(start) });
-        }
-        self.check_new(|found| found.has_new && !found.places.is_empty())
     }
 }
 
@@ -224,17 +208,12 @@ impl Read<'_> {
 }
 
 fn replaced(source: &str, places: &[&Place], old: &str, new: &str) -> String {
-    let mut sorted: Vec<(&Range<usize>, bool)> =
-        places.iter().map(|place| (&place.range, place.role == Role::Import)).collect();
-    sorted.sort_by_key(|(range, _)| range.start);
-    let (mut text, mut end) = (String::new(), 0);
-    for (range, is_import) in sorted {
-        text.push_str(&source[end..range.start]);
-        if is_import {
-            text.push_str(&format!("{old} as "));
-        }
-        text.push_str(new);
-        end = range.end;
+    let mut places = places.to_vec();
+    places.sort_by_key(|place| Reverse(place.range.start));
+    let mut text = source.to_owned();
+    for place in places {
+        let name = if place.role == Role::Import { format!("{old} as {new}") } else { new.to_owned() };
+        text.replace_range(place.range.clone(), &name);
     }
-    text + &source[end..]
+    text
 }

@@ -64,29 +64,13 @@ impl Scopes {
 
     /// The kind of the scope whose name it is; `None` if it is the module's.
     pub fn owner(&self, name: &str) -> Option<ScopeKind> {
-        // Whether a scope lies in between that hides the names of a class.
-        let mut is_nested = false;
-        for scope in self.0.iter().rev() {
-            if scope.globals.contains(name) {
-                return None;
-            }
-            if scope.bound.contains(name) && !(scope.kind == ScopeKind::Class && is_nested) {
-                return Some(scope.kind);
-            }
-            is_nested |= matches!(scope.kind, ScopeKind::Function | ScopeKind::Comprehension);
-        }
-        None
+        owner_in(&self.0, name)
     }
 
     /// Whether a name of the module would be a local one if it were called `new`. A `global` statement would name that, too.
     pub fn captures(&self, name: &str, new: &str) -> bool {
         let reached = self.0.iter().rposition(|scope| scope.globals.contains(name)).unwrap_or(0);
-        let mut is_nested = false;
-        self.0[reached..].iter().rev().any(|scope| {
-            let is_local = scope.bound.contains(new) && !(scope.kind == ScopeKind::Class && is_nested);
-            is_nested |= matches!(scope.kind, ScopeKind::Function | ScopeKind::Comprehension);
-            is_local
-        })
+        owner_in(&self.0[reached..], new).is_some()
     }
 
     /// Binds a name in the innermost scope that can have it.
@@ -115,4 +99,19 @@ impl Scopes {
             scope.globals.extend(names);
         }
     }
+}
+
+fn owner_in(scopes: &[Scope], name: &str) -> Option<ScopeKind> {
+    // Whether a scope lies in between that hides the names of a class.
+    let mut is_nested = false;
+    for scope in scopes.iter().rev() {
+        if scope.globals.contains(name) {
+            return None;
+        }
+        if scope.bound.contains(name) && !(scope.kind == ScopeKind::Class && is_nested) {
+            return Some(scope.kind);
+        }
+        is_nested |= matches!(scope.kind, ScopeKind::Function | ScopeKind::Comprehension);
+    }
+    None
 }

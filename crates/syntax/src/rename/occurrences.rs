@@ -59,6 +59,7 @@ pub(super) enum Role {
     Submodule,
 }
 
+#[derive(Default)]
 struct Finder<'n> {
     old: &'n str,
     new: &'n str,
@@ -73,25 +74,16 @@ struct Finder<'n> {
 
 impl Occurrences {
     pub(super) fn of(source: &str, old: &str, new: &str) -> Self {
-        // What cannot have either name is not parsed, unless it may bind names that are not seen.
-        let (body, magics) = match magics::split(source) {
-            magics::Cell::Blank => return Self::default(),
-            magics::Cell::Other { .. } => (None, Vec::new()),
-            magics::Cell::Python { body, magics } => (Some(body), magics),
-        };
         let walk = || {
-            let mut finder = Finder {
-                old,
-                new,
-                found: Self::default(),
-                scopes: Scopes::default(),
-                source: source.to_owned(),
-                start: 0,
-                sources: 0,
-            };
-            match body {
-                Some(body) => finder.cell(body, &magics),
-                None => finder.foreign_cell(),
+            let mut finder = Finder { old, new, source: source.to_owned(), ..Finder::default() };
+            match magics::split(source) {
+                magics::Cell::Blank => {}
+                magics::Cell::Other { .. } => finder.foreign_cell(),
+                magics::Cell::Python { body, magics } => {
+                    let start = source.len() - body.len();
+                    finder.header(start, &magics);
+                    finder.nested(body, start, magics.contains(&CellMagic::Timeit));
+                }
             }
             finder.found
         };
@@ -109,13 +101,6 @@ impl Occurrences {
 }
 
 impl Finder<'_> {
-    /// A cell of Python below its magics.
-    fn cell(&mut self, body: &str, magics: &[CellMagic]) {
-        let start = self.source.len() - body.len();
-        self.header(start, magics);
-        self.nested(body, start, magics.contains(&CellMagic::Timeit));
-    }
-
     /// Walks through a source that starts at `start` of the present one.
     fn nested(&mut self, source: &str, start: usize, is_function: bool) {
         if self.sources == MAX_NESTED {

@@ -1,8 +1,9 @@
 //! Finds a name in text that is not parsed: of magics, of commands, and of cells that cannot be read.
 
+use crate::magics::is_part;
+
 /// Where a word stands on its own.
 pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).map(|(start, _)| start).filter(move |start| {
         !text[..*start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
     })

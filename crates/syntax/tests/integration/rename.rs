@@ -151,6 +151,10 @@ fn a_name_that_is_only_local_is_renamed_there() {
         refused(&["class A:\n    old = 1\nA.old"], "old", "new"),
         "old is only an attribute of a class, in cell 0, line 2: edit the text"
     );
+    assert_eq!(
+        refused(&["def f():\n    import old.part\n    return old.part"], "old", "new"),
+        "cell 0, line 2, imports a module inside old: give it a name with `as`, or edit the text"
+    );
     assert_eq!(refused(&["def f(old): return old + new"], "old", "new"), "new is already a name in cell 0");
 }
 

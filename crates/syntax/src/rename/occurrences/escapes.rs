@@ -16,7 +16,8 @@ impl Finder<'_> {
             if let CellMagic::Capture(name) = magic
                 && let Some(start) = words(&header, name).last()
             {
-                self.name(name, range(start, name), Role::Binding);
+                let start = TextSize::try_from(start).unwrap_or_default();
+                self.name(name, TextRange::at(start, TextSize::of(&**name)), Role::Binding);
             }
         }
         let magic = header.split_whitespace().next().unwrap_or_default().to_owned();
@@ -50,25 +51,19 @@ impl Finder<'_> {
     /// A line for `IPython`, at a place of the present source.
     pub(super) fn escape(&mut self, kind: IpyEscapeKind, value: &str, place: TextRange) {
         let raw = self.source.get(place.to_std_range()).unwrap_or_default().to_owned();
-        // The parser joins lines that end with a backslash.
-        let Some(start) = raw.rfind(value).map(|at| place.start().to_usize() + at) else {
-            let by = "a magic of several lines".to_owned();
-            return self.cannot_read(&raw, Unknown::DynamicCode { by });
-        };
-        match kind {
-            IpyEscapeKind::Help | IpyEscapeKind::Help2 => self.expression(value, start),
-            IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => self.line_magic(value, start),
-            IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(value, start),
-            IpyEscapeKind::Quote | IpyEscapeKind::Quote2 | IpyEscapeKind::Paren => {
-                self.cannot_read(value, Unknown::DynamicCode { by: "a line that IPython calls".to_owned() });
-            }
+        let start = raw.rfind(value).map(|at| place.start().to_usize() + at);
+        match (kind, start) {
+            (IpyEscapeKind::Help | IpyEscapeKind::Help2, Some(start)) => self.expression(value, start),
+            (IpyEscapeKind::Magic | IpyEscapeKind::Magic2, Some(start)) => self.line_magic(value, start),
+            (IpyEscapeKind::Shell | IpyEscapeKind::ShCap, Some(start)) => self.expand(value, start),
+            // One that it calls, or several lines, which the parser joins where they end with a backslash.
+            _ => self.cannot_read(&raw, Unknown::DynamicCode { by: "a line for IPython".to_owned() }),
         }
     }
 
     fn line_magic(&mut self, text: &str, start: usize) {
         match magics::line(text) {
             LineMagic::Python(source) => {
-                let source = source.trim_start();
                 self.nested(source, start + offset(text, source), false);
             }
             LineMagic::Function(source) => {
@@ -91,8 +86,4 @@ impl Finder<'_> {
             self.expression(&text[found.clone()], start + found.start);
         }
     }
-}
-
-fn range(start: usize, name: &str) -> TextRange {
-    TextRange::at(TextSize::try_from(start).unwrap_or_default(), TextSize::of(name))
 }
