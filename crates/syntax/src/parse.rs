@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ruff_python_ast::{AnyNodeRef, IpyEscapeKind, Mod, Suite};
-use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+use ruff_python_ast::{AnyNodeRef, IpyEscapeKind, PySourceType, Suite};
+use ruff_python_parser::parse_unchecked_source;
 
 use crate::magics;
 use crate::tree::look_through;
@@ -59,15 +59,14 @@ fn is_deep(source: &str) -> bool {
 ///
 /// The caller provides the stack, see [`bounded`].
 pub fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Unknown> {
-    let parsed = parse_unchecked(source, ParseOptions::from(Mode::Ipython));
+    let parsed = parse_unchecked_source(source, PySourceType::Ipynb);
     if !parsed.errors().is_empty() {
         return Err(Unknown::SyntaxError);
     }
-    let Mod::Module(module) = parsed.syntax() else { return Err(Unknown::SyntaxError) };
-    if is_too_deep(&module.body) {
+    if is_too_deep(parsed.suite()) {
         return Err(Unknown::TooDeep);
     }
-    walk(&module.body);
+    walk(parsed.suite());
     Ok(())
 }
 
@@ -100,20 +99,18 @@ pub fn plain_cell(source: &str) -> Result<PlainCell, SyntaxError> {
     let first = body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let indent = first.len() - first.trim_start().len();
     let has_prompt = [">>>", "In [", "...:"].iter().any(|prompt| first.trim_start().starts_with(prompt));
-    let lines = body.lines().map(|line| match line.get(..indent) {
+    let unindented = |line| match str::get(line, ..indent) {
         Some(start) if start.trim().is_empty() => &line[indent..],
         _ => line,
-    });
-    let body_lines: Vec<&str> = lines.collect();
-    let text = body_lines.join("\n");
+    };
+    let lines: Vec<&str> = body.lines().map(unindented).collect();
+    let text = lines.join("\n");
     let parsed = || {
-        let parsed = parse_unchecked(&text, ParseOptions::from(Mode::Ipython));
-        match (parsed.errors().first(), parsed.syntax()) {
-            (None, Mod::Module(module)) if !is_too_deep(&module.body) => {
-                Ok(Some(with_calls(&text, &module.body)))
-            }
-            (None, _) => Ok(None),
-            (Some(error), _) => {
+        let parsed = parse_unchecked_source(&text, PySourceType::Ipynb);
+        match parsed.errors().first() {
+            None if is_too_deep(parsed.suite()) => Ok(None),
+            None => Ok(Some(with_calls(&text, parsed.suite()))),
+            Some(error) => {
                 let line = text[..error.location.start().to_usize()].matches('\n').count();
                 Err((line, error.error.to_string()))
             }
@@ -124,7 +121,7 @@ pub fn plain_cell(source: &str) -> Result<PlainCell, SyntaxError> {
         Err((line, _))
             if has_prompt
                 || magics::is_automagic(first)
-                || body_lines.get(line).is_some_and(|line| magics::is_automagic(line)) =>
+                || lines.get(line).is_some_and(|line| magics::is_automagic(line)) =>
         {
             Ok(PlainCell::default())
         }
@@ -143,17 +140,12 @@ fn with_calls(text: &str, body: &Suite) -> String {
         }
         true
     });
-    let (mut python, mut end) = (String::new(), 0);
-    for (range, call) in commands {
-        let command = &text[range];
-        python.extend([
-            &text[end..range.start().to_usize()],
-            &call,
-            &"\n".repeat(command.matches('\n').count()),
-        ]);
-        end = range.end().to_usize();
+    let mut python = text.to_owned();
+    for (range, call) in commands.into_iter().rev() {
+        let lines = "\n".repeat(text[range].matches('\n').count());
+        python.replace_range(range.to_std_range(), &(call + &lines));
     }
-    python + &text[end..]
+    python
 }
 
 /// The call that `IPython` makes of a command, if it runs something.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use ruff_python_ast::PySourceType;
 use ruff_python_ast::token::TokenKind;
-use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::Ranged;
 
 use crate::parse::bounded;
@@ -25,7 +26,7 @@ pub enum Token {
 /// The tokens that are not plain text, in order, also of a source with syntax errors.
 pub fn tokens(source: &str) -> Result<Vec<(Range<usize>, Token)>, Unknown> {
     bounded(source, || {
-        let parsed = parse_unchecked(source, ParseOptions::from(Mode::Ipython));
+        let parsed = parse_unchecked_source(source, PySourceType::Ipynb);
         let mut previous = TokenKind::Newline;
         let mut tokens = Vec::new();
         for token in parsed.tokens() {

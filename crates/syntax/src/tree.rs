@@ -44,12 +44,8 @@ pub fn captured(pattern: &Pattern) -> Option<&Identifier> {
 pub fn is_suppressing(block: &StmtWith) -> bool {
     block.items.iter().any(|item| {
         let Expr::Call(call) = &item.context_expr else { return false };
-        let name = match &*call.func {
-            Expr::Name(name) => name.id.as_str(),
-            Expr::Attribute(attribute) => attribute.attr.as_str(),
-            _ => return false,
-        };
-        matches!(name, "suppress" | "raises" | "assertRaises" | "assertRaisesRegex")
+        let name = path_of(&call.func).last().copied();
+        matches!(name, Some("suppress" | "raises" | "assertRaises" | "assertRaisesRegex"))
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprContext, IpyEscapeKind, Stmt};
+use ruff_python_ast::{Expr, ExprContext, IpyEscapeKind, Stmt, StmtIf, StmtWhile};
 use ruff_text_size::Ranged;
 
 use super::random::{Called, RandomUse};
@@ -64,6 +64,7 @@ impl Finder {
             && bounded(body, || self.nested(body)).is_err()
         {
             self.sources = 0;
+            self.repeated.clear();
             self.frame = self.outer.drain(..).next().unwrap_or_else(|| mem::take(&mut self.frame));
         }
         mem::take(&mut self.frame.causes)
@@ -247,16 +248,16 @@ impl Finder {
 
     /// A set may give its items in another order in each process.
     fn set(&mut self, expression: &Expr) {
-        let is_set = |function: &str| matches!(function, "set" | "frozenset");
-        let set = match expression {
-            Expr::Call(call) if !call.arguments.is_empty() => {
-                function_of(expression).filter(|function| is_set(function)).map(|name| format!("{name}()"))
-            }
-            Expr::Set(set) if set.elts.iter().all(Expr::is_number_literal_expr) => None,
-            Expr::Set(_) | Expr::SetComp(_) => Some("{…}".to_owned()),
-            _ => None,
+        let code = match expression {
+            Expr::Call(call) if !call.arguments.is_empty() => match function_of(expression) {
+                Some(function @ ("set" | "frozenset")) => format!("{function}()"),
+                _ => return,
+            },
+            Expr::Set(set) if set.elts.iter().all(Expr::is_number_literal_expr) => return,
+            Expr::Set(_) | Expr::SetComp(_) => "{…}".to_owned(),
+            _ => return,
         };
-        if let Some(code) = set.filter(|_| !self.is_unordered) {
+        if !self.is_unordered {
             self.found(Cause::Counter, code);
         }
     }
@@ -312,8 +313,7 @@ impl<'a> Visitor<'a> for Finder {
             _ => {
                 let header = match statement {
                     Stmt::For(block) => Some(&*block.iter),
-                    Stmt::While(block) => Some(&*block.test),
-                    Stmt::If(block) => Some(&*block.test),
+                    Stmt::While(StmtWhile { test, .. }) | Stmt::If(StmtIf { test, .. }) => Some(&**test),
                     _ => None,
                 };
                 self.repeatedly(header, |finder| visitor::walk_stmt(finder, statement));

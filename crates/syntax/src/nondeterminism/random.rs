@@ -2,13 +2,12 @@
 //! that its methods here add to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::table::Library;
-use crate::tree::names_in;
+use crate::tree::{names_in, path_of};
 use crate::{Name, NameSet, hash};
 
 /// What a cell does with one random state.
@@ -62,13 +61,9 @@ pub(super) struct Called {
 
 impl Called {
     pub(super) fn of(call: &ExprCall, text: &str) -> Self {
-        let function = match &*call.func {
-            Expr::Name(name) => name.id.as_str(),
-            Expr::Attribute(attribute) => &attribute.attr,
-            _ => "",
-        };
+        let path = path_of(&call.func);
         // Of others, what stands first are the parameters of a distribution.
-        let first = match function {
+        let first = match path.last().copied().unwrap_or_default() {
             "normal" | "uniform" | "randint" | "integers" | "gauss" | "binomial" | "beta" | "gamma"
             | "laplace" => 2,
             "poisson" | "exponential" | "randrange" => 1,
@@ -81,14 +76,6 @@ impl Called {
         let function = Some(&*call.func).filter(|function| function.is_name_expr());
         Self { code: hash(text), inputs: names_in(function.into_iter().chain(arguments)) }
     }
-
-    /// What decides how often something is called.
-    fn by<'e>(headers: impl IntoIterator<Item = &'e Expr>, text: impl Fn(&Expr) -> String) -> Self {
-        let mut hash = DefaultHasher::new();
-        let headers = headers.into_iter().inspect(|header| text(header).hash(&mut hash));
-        let inputs = names_in(headers);
-        Self { code: hash.finish(), inputs }
-    }
 }
 
 impl Finder {
@@ -98,12 +85,12 @@ impl Finder {
         headers: impl IntoIterator<Item = &'e Expr>,
         walk: impl FnOnce(&mut Self),
     ) {
-        let mut headers = headers.into_iter().peekable();
-        if headers.peek().is_none() {
+        let headers: Vec<&Expr> = headers.into_iter().collect();
+        if headers.is_empty() {
             return walk(self);
         }
-        let header = Called::by(headers, |header| self.text(header).to_owned());
-        self.repeated.push(header);
+        let code: Vec<_> = headers.iter().map(|header| self.text(*header)).collect();
+        self.repeated.push(Called { code: hash(&code.join("\n")), inputs: names_in(headers) });
         walk(self);
         self.repeated.pop();
     }
@@ -120,9 +107,7 @@ impl Finder {
         known.changes |= changes;
         known.seeds |= seeds;
         for called in calls {
-            let mut hash = DefaultHasher::new();
-            (known.code, called.code).hash(&mut hash);
-            known.code = hash.finish();
+            known.code = hash(&format!("{} {}", known.code, called.code));
             known.inputs.extend(called.inputs.iter().cloned());
         }
     }

@@ -93,17 +93,14 @@ pub(super) fn lookup(path: &str) -> Option<Action> {
     if path.split('.').any(is_value) || path.ends_with("()") {
         return None;
     }
-    if let Some(action) = get(&format!("{parent}.*")) {
-        return Some(action);
-    }
-    // read_csv, scan_parquet, …
-    if name.starts_with("read_") || name.starts_with("scan_") {
-        return Some(Action::Has(Cause::File));
-    }
-    let mut ancestors = path.match_indices('.').map(|(at, _)| &path[..at]);
-    ancestors
-        .find_map(|ancestor| get(&format!("{ancestor}.**")))
-        .or_else(|| name.starts_with("fetch_").then_some(Action::Has(Cause::Network)))
+    // read_csv, scan_parquet, fetch_openml, …
+    let by_prefix = || match name.split_once('_')?.0 {
+        "read" | "scan" => Some(Action::Has(Cause::File)),
+        "fetch" => Some(Action::Has(Cause::Network)),
+        _ => None,
+    };
+    let mut ancestors = path.match_indices('.').map(|(at, _)| format!("{}.**", &path[..at]));
+    get(&format!("{parent}.*")).or_else(by_prefix).or_else(|| ancestors.find_map(|ancestor| get(&ancestor)))
 }
 
 /// The last names of functions that may give another result each time, and of modules with many such functions.
