@@ -66,7 +66,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         JupyterConnector::new(reach, discovery, Some(place.clone()), run_logs.clone());
     let images = if options.allow_img_output { options.replies.max_images } else { 0 };
     let timeout = options.execution_timeout.min(options.max_execution_timeout);
-    let settings = options.replies.settings(images, timeout)?;
+    let settings = options.replies.settings(images, timeout);
     let settings = workspace::Settings { max_timeout: options.max_execution_timeout, ..settings };
     let machine = page::of_server(place.clone(), run_logs);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));

@@ -3,13 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use colab::{Browser, Desktop};
 use connection::joined;
 use environments::{ProcessEnv, programs};
 use place::{Error, NextStep};
-use rest::{RestError, Secret};
-use runs::RunSuffix;
+use rest::RestError;
 
 /// The variables with secrets that kernels do not inherit.
 pub(crate) fn secret_variables() -> Vec<OsString> {
@@ -84,13 +82,6 @@ pub(crate) fn history_folder(process_env: &ProcessEnv) -> Option<PathBuf> {
 /// The folder in which runs on servers are logged.
 pub(crate) fn run_logs(process_env: &ProcessEnv) -> Option<PathBuf> {
     Some(process_env.own_state_dir()?.join("runs"))
-}
-
-/// What distinguishes the runs of this server from those of others.
-pub(crate) fn run_suffix() -> anyhow::Result<RunSuffix> {
-    let random = Secret::generate()?;
-    let bytes = random.expose().as_bytes().first_chunk().copied();
-    Ok(RunSuffix::of_random(bytes.context("no random bytes")?))
 }
 
 pub(crate) fn browser(is_forbidden: bool) -> Browser {

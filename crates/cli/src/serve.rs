@@ -58,7 +58,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
     let run_logs = run_logs(&state_env);
-    let settings = options.replies.settings(options.replies.max_images, options.execution_timeout)?;
+    let settings = options.replies.settings(options.replies.max_images, options.execution_timeout);
     let reach = reach(options.server.ca_file.clone(), options.network.network_timeout);
     let discovery = discovery_near(&root);
     let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));

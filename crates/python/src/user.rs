@@ -7,8 +7,7 @@ use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Server};
 use page::{Hub, Rights, Runs, ServerKernels};
 use render::Budget;
-use rest::{Credentials, Forwarded, Options, Proxies, Secret};
-use runs::RunSuffix;
+use rest::{Credentials, Forwarded, Options, Proxies};
 use tokio_util::sync::CancellationToken;
 use workspace::{Limits, Workspace};
 
@@ -66,7 +65,8 @@ impl User {
             default_timeout: config.execution_timeout.min(config.max_execution_timeout),
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
-            run_suffix: run_suffix(),
+            // The page shows the runs of all credentials together.
+            run_suffix: runs::run_suffix(),
             asks_for_changes: !config.no_changes,
         };
         let workspace = Workspace::new(place.clone(), settings);
@@ -105,11 +105,4 @@ fn rights(config: &Config, may: Permissions) -> Rights {
         runs: offers(Group::Run, Permission::Execute),
         sees_elsewhere: false,
     }
-}
-
-/// What distinguishes the runs of one credential from those of another, for the page that shows them together.
-fn run_suffix() -> RunSuffix {
-    let random = Secret::generate().ok();
-    let bytes = random.and_then(|random| random.expose().as_bytes().first_chunk().copied());
-    bytes.map_or_else(RunSuffix::default, RunSuffix::of_random)
 }

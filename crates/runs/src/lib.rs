@@ -33,6 +33,6 @@ pub use run_history::RunHistory;
 pub use runner::{LineAsker, PendingRun, Runner, interrupt_kernel, no_kernel};
 pub use session_order::{InLine, RunTarget, SessionOrder};
 pub use slots::{Slot, Slots};
-pub use suffix::RunSuffix;
+pub use suffix::run_suffix;
 pub use telemetry::TRACED;
 pub use view::{RunCell, RunView};

@@ -11,7 +11,7 @@ use packages::InstallationTurns;
 use place::{Connector, Error, Leftovers, Machines, Mode, Place, SessionId};
 use recorder::Recorder;
 use render::Budget;
-use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
+use runs::{Journal, OpenNotebook, Runner, Slots};
 use tokio::runtime::Handle;
 
 use crate::file_digests::FileDigests;
@@ -34,7 +34,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(50);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Settings of the operator.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// The largest reply.
     pub budget: Budget,
@@ -44,7 +44,7 @@ pub struct Settings {
     pub max_timeout: Duration,
     pub limits: Limits,
     /// Ends the ids of runs.
-    pub run_suffix: RunSuffix,
+    pub run_suffix: String,
     /// Whether kernels are asked what runs have changed in their memory.
     pub asks_for_changes: bool,
 }
@@ -56,7 +56,7 @@ impl Default for Settings {
             default_timeout: DEFAULT_TIMEOUT,
             max_timeout: DAY,
             limits: Limits::default(),
-            run_suffix: RunSuffix::default(),
+            run_suffix: String::new(),
             asks_for_changes: true,
         }
     }
@@ -98,8 +98,8 @@ impl Workspace {
         Arc::new(Self {
             places: Places::new(place, others, connector),
             slots: Slots::new(settings.limits.runs),
+            runner: Runner::new(settings.run_suffix.clone(), settings.asks_for_changes),
             settings,
-            runner: Runner::new(settings.run_suffix.text(), settings.asks_for_changes),
             notebooks: Arc::default(),
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),

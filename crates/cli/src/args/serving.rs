@@ -10,7 +10,6 @@ use tools::UnknownOffer;
 use workspace::Settings;
 
 use super::environment::truth;
-use crate::process::run_suffix;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
@@ -120,14 +119,14 @@ pub(crate) struct Replies {
 
 impl Replies {
     /// What a workspace does with these options.
-    pub(crate) fn settings(&self, images: u32, timeout: Duration) -> anyhow::Result<Settings> {
-        Ok(Settings {
+    pub(crate) fn settings(&self, images: u32, timeout: Duration) -> Settings {
+        Settings {
             budget: render::Budget::new(self.max_characters as usize, images as usize),
             default_timeout: timeout,
-            run_suffix: run_suffix()?,
+            run_suffix: runs::run_suffix(),
             asks_for_changes: !self.no_changes,
             ..Settings::default()
-        })
+        }
     }
 }
 
