@@ -51,8 +51,9 @@ pub trait EarlierKernelRuns: Send + Sync {
     /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>>;
 
-    /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
-    fn announce(&self, run: &RunDetails);
+    /// Lets a later server know of a run that waits for its turn, in case this program ends before. `false` if that is not possible
+    /// before the kernel is ready. Never waits.
+    fn announce(&self, run: &RunDetails) -> bool;
 
     /// An announced run will not be run. Never waits.
     fn retract(&self, run: &RunId);

@@ -39,7 +39,6 @@ mod storing;
 mod task;
 
 pub use others::PendingRun;
-pub(crate) use task::knows_queue;
 
 /// How long an interrupt waits for the kernel to begin with the code.
 const MAX_START: Duration = Duration::from_secs(1);
@@ -317,12 +316,10 @@ impl Runner {
         let is_here = |(its, _): &DefaultKernel| Arc::ptr_eq(its, place);
         let known = kernels.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
-            if !knows_queue(&*kernel) {
-                run.announce(place);
-            }
+            run.announce(place, Some(&kernel));
             return Ok(kernel);
         }
-        run.announce(place);
+        run.announce(place, None);
         let request = KernelRequest { is_for_run: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
             KernelChoice::Kernel { kernel, is_new } => {

@@ -65,7 +65,11 @@ impl Series {
     async fn run(mut self) {
         let mut has_run = false;
         for (index, run) in self.runs.clone().iter().enumerate() {
-            self.announce(index);
+            if index < 2 {
+                // The first one may have to start the kernel, which takes the others after it.
+                let kernel = self.notebook.kernel();
+                self.runs[index..].iter().for_each(|it| it.announce(self.notebook.place(), kernel.as_ref()));
+            }
             if self.runner.is_ending() {
                 run.skip(SkipReason::ShutDown);
             } else if let Some(reason) = &self.stopped {
@@ -86,19 +90,6 @@ impl Series {
                     self.stopped = self.why_to_stop(run, cell.map(|(index, _)| index));
                 }
             }
-        }
-    }
-
-    /// Lets a later server know of the runs. The first one may have to start the kernel; then the others are announced after it.
-    fn announce(&self, index: usize) {
-        match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
-            Some(kernel) if index < 2 => {
-                self.runs[index..].iter().for_each(|it| it.wait_for(&kernel, self.notebook.place()));
-            }
-            None if index == 0 => {
-                self.runs.iter().for_each(|it| it.announce(self.notebook.place()));
-            }
-            _ => {}
         }
     }
 

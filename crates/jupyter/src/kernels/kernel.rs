@@ -335,10 +335,8 @@ impl EarlierKernelRuns for ServerKernel {
         self.orphans().boxed()
     }
 
-    fn announce(&self, run: &RunDetails) {
-        if let Some(runs) = self.runs().filter(|_| !self.is_gone()) {
-            runs.announce(run);
-        }
+    fn announce(&self, run: &RunDetails) -> bool {
+        self.runs().filter(|_| !self.is_gone()).map(|runs| runs.announce(run)).is_some()
     }
 
     fn retract(&self, run: &RunId) {

@@ -23,11 +23,11 @@ use super::running::RunningKernel;
 use files::Root;
 
 #[cfg(unix)]
+mod earlier_runs;
+#[cfg(unix)]
 mod keeper;
 #[cfg(unix)]
 mod known_keeper;
-#[cfg(unix)]
-mod waiting;
 
 #[cfg(unix)]
 pub(crate) use keeper::not_used;
@@ -179,8 +179,6 @@ impl LocalKernel {
         match started {
             Some(Ok(running)) => {
                 self.track_activity(running.client());
-                #[cfg(unix)]
-                Self::announce_waiting(&mut state, &*running);
                 let executor = running.executor();
                 state.phase = Phase::Running(running.into());
                 Ok(executor)

@@ -1,86 +1,90 @@
-//! Announcements of a run for later servers, from its request until the kernel has it or it is over.
+//! The announcement of a run for later servers, from its request until it is sent or over: at its kernel, or at its place as long as no
+//! kernel takes it.
 
 use std::sync::Arc;
 
 use place::{Kernel, Place};
 
 use super::Run;
-use crate::runner::knows_queue;
 
 /// Where a run is announced.
 #[derive(Default)]
-pub(crate) struct Announced {
-    /// As long as the kernel does not know of it.
-    place: Option<Arc<dyn Place>>,
-    /// As long as its request is not sent.
-    kernel: Option<Arc<dyn Kernel>>,
-    /// This program ends: the next server reports the run.
-    is_left: bool,
+pub(crate) enum Announced {
+    #[default]
+    Nowhere,
+    Place(Arc<dyn Place>),
+    Kernel(Arc<dyn Kernel>),
+    /// This program ends: what is announced stays for the next server.
+    Left,
 }
 
 impl Run {
-    /// Announces it at its place, for which a kernel is being chosen or started.
-    pub(crate) fn announce(&self, place: &Arc<dyn Place>) {
+    /// Announces it at its kernel, if that is there and takes it, otherwise at its place.
+    pub(crate) fn announce(&self, place: &Arc<dyn Place>, kernel: Option<&Arc<dyn Kernel>>) {
+        let is_announced = || self.with(|it| !matches!(it.announced, Announced::Nowhere));
+        if kernel.is_some_and(|kernel| self.announce_at(kernel)) || is_announced() {
+            return;
+        }
         if let Some(runs) = place.earlier_runs() {
             runs.announce(&self.details());
-            self.announced(|it| it.place = Some(place.clone()));
+            self.set_announced(Announced::Place(place.clone()));
         }
     }
 
-    /// Announces it at the kernel on which it waits for its turn: the kernel's keeper or server learns of it now or when the kernel is
-    /// ready.
-    pub(crate) fn announce_at(&self, kernel: &Arc<dyn Kernel>) {
-        if let Some(runs) = kernel.earlier_runs() {
-            runs.announce(&self.details());
-            self.announced(|it| it.kernel = Some(kernel.clone()));
+    /// Announces it at the kernel on which it waits for its turn, if that takes it.
+    pub(crate) fn announce_at(&self, kernel: &Arc<dyn Kernel>) -> bool {
+        let is_taken = kernel.earlier_runs().is_some_and(|runs| runs.announce(&self.details()));
+        if is_taken {
+            self.set_announced(Announced::Kernel(kernel.clone()));
         }
+        is_taken
     }
 
-    /// Announces it at the kernel; at the place, too, as long as the kernel is not ready.
-    pub(crate) fn wait_for(&self, kernel: &Arc<dyn Kernel>, place: &Arc<dyn Place>) {
-        self.announce_at(kernel);
-        if knows_queue(&**kernel) {
-            self.handed_over();
-        } else {
-            self.announce(place);
+    fn set_announced(&self, announced: Announced) {
+        let before = self.take_announced(announced);
+        if let Announced::Place(_) = before {
+            self.retract_at(&before);
         }
-    }
-
-    /// The keeper or server of its kernel knows of it.
-    pub(crate) fn handed_over(&self) {
-        let place = self.with(|it| if it.announced.is_left { None } else { it.announced.place.take() });
-        if let Some(runs) = place.as_ref().and_then(|place| place.earlier_runs()) {
-            runs.retract(self.id());
-        }
-    }
-
-    fn announced(&self, set: impl FnOnce(&mut Announced)) {
-        let is_over = self.with(|it| {
-            set(&mut it.announced);
-            it.state.is_over()
-        });
-        if is_over {
+        if self.state().is_over() {
             self.retract();
         }
     }
 
-    /// Its request is being sent.
+    /// Whether its kernel did not take it.
+    pub(crate) fn is_announced_at_place(&self) -> bool {
+        self.with(|it| matches!(it.announced, Announced::Place(_)))
+    }
+
+    /// Its request is being sent, which its kernel announces.
     pub(crate) fn sent(&self) {
-        self.with(|it| it.announced.kernel = None);
-        self.handed_over();
+        let before = self.take_announced(Announced::Nowhere);
+        if let Announced::Place(_) = before {
+            self.retract_at(&before);
+        }
     }
 
     /// It does not run.
     pub(super) fn retract(&self) {
-        self.handed_over();
-        let kernel = self.with(|it| if it.announced.is_left { None } else { it.announced.kernel.take() });
-        if let Some(runs) = kernel.as_ref().and_then(|kernel| kernel.earlier_runs()) {
-            runs.retract(self.id());
-        }
+        self.retract_at(&self.take_announced(Announced::Nowhere));
     }
 
-    /// Leaves its announcements to the next server: this program ends.
+    /// Leaves its announcement to the next server.
     pub(crate) fn leave_announced(&self) {
-        self.with(|it| it.announced.is_left = true);
+        self.with(|it| it.announced = Announced::Left);
+    }
+
+    fn take_announced(&self, now: Announced) -> Announced {
+        self.with(|it| match it.announced {
+            Announced::Left => Announced::Left,
+            _ => std::mem::replace(&mut it.announced, now),
+        })
+    }
+
+    fn retract_at(&self, announced: &Announced) {
+        match announced {
+            Announced::Place(place) => place.earlier_runs().map(|runs| runs.retract(self.id())),
+            Announced::Kernel(kernel) => kernel.earlier_runs().map(|runs| runs.retract(self.id())),
+            Announced::Nowhere | Announced::Left => None,
+        };
     }
 }

@@ -55,13 +55,8 @@ impl Runner {
         let kernel = expected.filter(|kernel| is_started(&**kernel));
         for run in runs {
             run.set_stage("waiting for earlier runs of this session");
-            match &kernel {
-                Some(kernel) => {
-                    run.set_kernel(kernel.clone());
-                    run.wait_for(kernel, notebook.place());
-                }
-                None => run.announce(notebook.place()),
-            }
+            kernel.iter().for_each(|kernel| run.set_kernel(kernel.clone()));
+            run.announce(notebook.place(), kernel.as_ref());
         }
         let restarts = || kernel.as_ref().map(|kernel| self.queue(kernel.id()).restarts());
         let before = restarts();
@@ -90,9 +85,7 @@ impl Runner {
             return run.end(RunState::Done);
         }
         let span = run.span();
-        if !notebook.kernel().is_some_and(|kernel| knows_queue(&*kernel)) {
-            run.announce(notebook.place());
-        }
+        run.announce(notebook.place(), notebook.kernel().as_ref());
         self.run_with_retry(notebook, run, session).instrument(span).await;
     }
 
@@ -186,8 +179,14 @@ impl Runner {
                 return Ok(None);
             }
         };
-        // What waited for the kernel was passed on when it was ready.
-        run.handed_over();
+        if run.is_announced_at_place() {
+            // It takes the runs that wait for it from here on.
+            let waits =
+                |it: &Arc<Run>| !it.is_sent() && it.kernel().is_some_and(|its| its.id() == kernel.id());
+            for waiting in self.journal.runs().iter().rev().filter(|it| waits(it)) {
+                waiting.announce_at(kernel);
+            }
+        }
         run.add_notices(kernel.take_notices());
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
@@ -371,11 +370,4 @@ async fn choose_kernel(
 /// Whether a kernel has been asked for.
 fn is_started(kernel: &dyn Kernel) -> bool {
     !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
-}
-
-/// Whether the kernel's keeper or server knows of the runs that wait for it: before it is ready, nobody else does.
-pub(crate) fn knows_queue(kernel: &dyn Kernel) -> bool {
-    let is_ready =
-        |state| matches!(state, KernelState::Idle | KernelState::Busy | KernelState::Unreachable { .. });
-    !kernel.is_gone() && is_ready(kernel.description().state)
 }

@@ -10,7 +10,7 @@ use keeper::{
     Lifetimes, StartLock, StateFolder, attach, ensure_capacity, keepers, remove_abandoned, tell,
 };
 use kernel::KernelError;
-use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan, RunDetails};
+use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan};
 
 use super::{LocalKernel, Phase};
 use crate::launch::keeping::KernelKeeping;
@@ -28,8 +28,6 @@ pub(super) struct Kept {
     pub(super) is_from_earlier: bool,
     /// Runs of earlier servers that nobody has taken yet.
     pub(super) orphans: Vec<Orphan>,
-    /// The runs that wait for the kernel while it is not ready.
-    pub(super) waiting: Vec<RunDetails>,
 }
 
 /// Why there is no kernel with a keeper.

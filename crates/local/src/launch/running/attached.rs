@@ -46,9 +46,9 @@ impl AttachedKernel {
         is_new
     }
 
-    /// Lets a later server know of a run that waits for its turn.
-    pub(crate) fn announce(&self, details: &RunDetails) {
-        self.keeper.send(ClientFrame::Announce(announcement_of(&self.logger.root, details)));
+    /// Lets a later server know of a run that waits for its turn. `false` if the connection has ended.
+    pub(crate) fn announce(&self, details: &RunDetails) -> bool {
+        self.keeper.send(ClientFrame::Announce(announcement_of(&self.logger.root, details)))
     }
 }
 

@@ -208,11 +208,12 @@ impl place::EarlierKernelRuns for Idle {
         async { orphans }.boxed()
     }
 
-    fn announce(&self, details: &place::RunDetails) {
+    fn announce(&self, details: &place::RunDetails) -> bool {
         let mut announced = self.announced.lock().unwrap();
         if !announced.contains(&details.run) {
             announced.push(details.run.clone());
         }
+        true
     }
 
     fn retract(&self, run: &place::RunId) {

@@ -1,24 +1,12 @@
-//! The runs that wait for a kernel that is not ready.
+//! The runs of earlier and later servers on a kernel.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::logged_runs;
 use place::{EarlierKernelRuns, Kernel as _, KernelState, Orphan, RunDetails, RunId};
 
-use super::{LocalKernel, Phase, State};
-use crate::launch::running::{RunningKernel, details_of};
-
-impl LocalKernel {
-    /// The kernel is ready: its connection takes announcements from here on.
-    pub(super) fn announce_waiting(state: &mut State, running: &dyn RunningKernel) {
-        let runs = std::mem::take(&mut state.kept.waiting);
-        if let Some(attached) = running.attached() {
-            for run in &runs {
-                attached.announce(run);
-            }
-        }
-    }
-}
+use super::LocalKernel;
+use crate::launch::running::details_of;
 
 impl EarlierKernelRuns for LocalKernel {
     fn runs_of_others(&self) -> BoxFuture<'_, Vec<RunDetails>> {
@@ -38,21 +26,12 @@ impl EarlierKernelRuns for LocalKernel {
         self.adopted().boxed()
     }
 
-    fn announce(&self, details: &RunDetails) {
-        let mut state = self.state.lock();
-        if let Phase::Running(running) = &state.phase {
-            if let Some(attached) = running.attached() {
-                attached.announce(details);
-            }
-        } else if self.keeping.is_some() {
-            state.kept.waiting.push(details.clone());
-        }
+    fn announce(&self, details: &RunDetails) -> bool {
+        self.running().is_some_and(|it| it.attached().is_some_and(|attached| attached.announce(details)))
     }
 
     fn retract(&self, run: &RunId) {
-        let mut state = self.state.lock();
-        state.kept.waiting.retain(|waiting| waiting.run != *run);
-        if let Phase::Running(running) = &state.phase {
+        if let Some(running) = self.running() {
             running.executor().acknowledge(run);
         }
     }
