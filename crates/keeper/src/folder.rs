@@ -13,7 +13,6 @@ use state::{create_folder_of, is_locked, is_private, is_private_below_ours, temp
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::kernel_file::{KERNEL_FILE, KernelFile};
-use crate::log::is_log;
 use crate::private::is_own_process;
 use crate::state_folder::StateFolder;
 
@@ -133,12 +132,6 @@ impl KeeperFolder {
         // The id of a keeper that has ended.
         file.set_len(0)?;
         Ok(Some(FolderLock(file)))
-    }
-
-    /// Whether something was logged.
-    pub(crate) fn has_log(&self) -> bool {
-        let mut entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        entries.any(|entry| is_log(&entry.path()))
     }
 
     /// Whether its keeper lives, or somebody reads what it has left.

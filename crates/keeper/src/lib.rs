@@ -19,7 +19,7 @@
 //! |---|---|
 //! | the keeper's process | `process` from its first line on, `event_loop`, `clients`, `turns`, `lifetime`, `log/files` |
 //! | what starts its kernel, implemented elsewhere | `launcher` |
-//! | a server that starts a keeper | `start`, `start_lock`, `capacity`, `waiting_runs` |
+//! | a server that starts a keeper | `start`, `start_lock`, `capacity` |
 //! | a server that finds and joins one | `folder`, `kernel_file`, `attach`, `connection`, `log/entries` |
 //! | both | `protocol`, `private`, `state_folder` |
 //! | what a person sees | `list`, `log/entries` |
@@ -46,7 +46,6 @@ mod start;
 mod start_lock;
 mod state_folder;
 mod turns;
-mod waiting_runs;
 
 pub use attach::{Attachment, attach};
 pub use capacity::ensure_capacity;
@@ -69,7 +68,6 @@ pub use spec::KeeperSpec;
 pub use start::{StartError, start};
 pub use start_lock::StartLock;
 pub use state_folder::StateFolder;
-pub use waiting_runs::{WaitingRuns, waiting_folders};
 
 #[cfg(test)]
 mod tests;

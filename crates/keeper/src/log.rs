@@ -6,5 +6,5 @@ mod followed;
 
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind, logged_run, logged_runs};
-pub(crate) use files::{Log, LogReader, is_log, read_piece};
+pub(crate) use files::{Log, LogReader, read_piece};
 pub use followed::LogFollower;

@@ -7,8 +7,7 @@
 //! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it: [`run_from_stdin`](crate::run_from_stdin) |
 //!
 //! The second is not in the server's process group, which clients kill as a whole. If the server's end of the input is closed before the
-//! kernel is ready, the kernel is no longer wanted. The runs that wait for it are announced elsewhere:
-//! [`WaitingRuns`](crate::WaitingRuns).
+//! kernel is ready, the kernel is no longer wanted.
 
 use std::io;
 use std::path::Path;

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-#[cfg(unix)]
-use keeper::WaitingRuns;
 use parking_lot::Mutex;
 #[cfg(unix)]
 use place::EarlierRuns;
@@ -16,6 +14,8 @@ use place::{
     Frontend, Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode,
     NotebookPath, Place,
 };
+#[cfg(unix)]
+use run_logs::{RunLog, RunLogs};
 
 use crate::foreign::ForeignKernels;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
@@ -57,7 +57,7 @@ pub struct Folder {
     /// Shows its notebooks to the person, if anything does.
     frontend: OnceLock<Arc<dyn Frontend>>,
     #[cfg(unix)]
-    waiting: WaitingRuns,
+    waiting: Option<(RunLogs, RunLog)>,
 }
 
 impl Folder {
@@ -82,7 +82,11 @@ impl Folder {
         let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
         let foreign = ForeignKernels::new(process_env.clone());
         #[cfg(unix)]
-        let waiting = WaitingRuns::new(process_env.state_folder());
+        let waiting = process_env.own_state_dir().map(|state| {
+            let logs = RunLogs::of_waiting_runs(&state);
+            let own = logs.begin("", "");
+            (logs, own)
+        });
         Arc::new(Self {
             root,
             process_env,

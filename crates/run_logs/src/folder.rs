@@ -26,6 +26,14 @@ pub struct CurrentLog {
     pub start: u64,
 }
 
+impl CurrentLog {
+    /// Whether the program that writes it lives.
+    pub fn is_written(&self) -> bool {
+        // Only for a moment: nobody else can claim it during that time.
+        File::open(&self.path).is_ok_and(|file| file.try_lock().is_err())
+    }
+}
+
 /// The folder of the logs.
 #[derive(Debug, Clone)]
 pub struct RunLogs {
@@ -35,6 +43,11 @@ pub struct RunLogs {
 impl RunLogs {
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The logs of runs in folders that wait for their kernel, of no server and no kernel. `state` is the state folder.
+    pub fn of_waiting_runs(state: &Path) -> Self {
+        Self::new(state.join("waiting"))
     }
 
     /// A new log.
@@ -90,8 +103,19 @@ impl RunLogs {
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
     pub fn leftovers(&self, server: &str) -> Vec<RunRecord> {
-        let logs = self.current(server).into_iter();
-        logs.flat_map(|log| leftover_runs(&log.path).unwrap_or_default()).collect()
+        self.open_runs(server).into_iter().filter_map(|(run, is_left)| is_left.then_some(run)).collect()
+    }
+
+    /// The runs of our servers, on any kernel of a Jupyter server, that are not acknowledged; with each, whether our server has ended.
+    pub fn open_runs(&self, server: &str) -> Vec<(RunRecord, bool)> {
+        let mut open = Vec::new();
+        for log in self.current(server) {
+            // What is read before its program ends may be acknowledged by then.
+            let past = fs::read(&log.path).ok().and_then(|text| Past::read(&text));
+            let is_left = !log.is_written();
+            open.extend(past.into_iter().flat_map(|past| past.open).map(|run| (run, is_left)));
+        }
+        open
     }
 
     /// The files, and when each was written last.
@@ -127,14 +151,6 @@ fn remove_unclaimed(path: &Path) {
         // Another server may have removed it.
         let _ = fs::remove_file(path);
     }
-}
-
-/// The open runs of a log, unless its owner lives. Nobody claims it by this.
-fn leftover_runs(path: &Path) -> Option<Vec<RunRecord>> {
-    let text = fs::read(path).ok()?;
-    // Only for a moment, and last: nobody else can claim it during that time.
-    File::open(path).ok()?.try_lock().ok()?;
-    Some(Past::read(&text)?.open)
 }
 
 fn read_header(path: &Path) -> Option<Header> {

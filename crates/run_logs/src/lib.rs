@@ -1,6 +1,6 @@
-//! A log of our runs on a server's kernel, so that our next server finds them again.
+//! Logs of our runs on a server's kernel, and of those that wait for a kernel of this machine, so that our next server finds them again.
 //!
-//! Each connection has a file of its own, which exists while there are runs in it that are not acknowledged. Its owner holds a
+//! Each connection, and each server of a folder, has a file of its own, which exists while there are runs in it that are not acknowledged. Its owner holds a
 //! lock on it; the system releases the lock when the owner ends, however that happens, and another server claims the file by
 //! taking the lock.
 //!

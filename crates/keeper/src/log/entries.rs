@@ -67,16 +67,18 @@ pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
 
 /// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
 pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
-    let mut text = String::new();
-    let _ = read_entries(folder, |entry| {
-        if entry.run.as_ref() == Some(run) && entry.kind != LogEntryKind::Event {
+    let (mut runs, mut text) = (RunsInLog::default(), String::new());
+    let _ = read_records(folder, |at, record| {
+        let about = runs.read(at, 0, &record).filter(|about| about.id() == run);
+        let entry = about.and_then(|about| entry(at, &record, Some(about)));
+        if let Some(entry) = entry.filter(|entry| entry.kind != LogEntryKind::Event) {
             text.push_str(&entry.text);
             let is_stream = matches!(entry.kind, LogEntryKind::Stdout | LogEntryKind::Stderr);
             text.push_str(if is_stream { "" } else { "\n" });
         }
         Ok(())
     });
-    Some((logged_runs(folder).into_iter().find(|logged| logged.id() == run)?, text))
+    Some((runs.into_iter().find(|logged| logged.id() == run)?, text))
 }
 
 /// What a record about this run says to people.

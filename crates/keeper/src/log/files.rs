@@ -245,11 +245,6 @@ fn base(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// Whether a file is a part of a log.
-pub(crate) fn is_log(path: &Path) -> bool {
-    base(path).is_some()
-}
-
 fn create_segment(folder: &Path, base: u64) -> io::Result<File> {
     File::options().append(true).create_new(true).mode(0o600).open(path(folder, base))
 }

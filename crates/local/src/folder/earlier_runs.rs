@@ -7,15 +7,16 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use keeper::{
     KEEPER_DIED, KeeperFolder, KeeperState, KeptKernel, KernelFile, keepers, logged_run, logged_runs,
-    unused_folders, waiting_folders,
+    unused_folders,
 };
-use kernel::log::{LoggedRun, RunStage};
+use kernel::log::{Announcement, LogRecord, LoggedRun, RunStage};
 use notebook::CellId;
 use place::{
     EarlierRuns, Error, ErrorKind, FoundRun, Future, Kernel as _, KernelId, LeftoverKernel, LeftoverRun,
     Leftovers, NextStep, NotebookPath, RunDetails, RunId, RunState, SkipReason,
 };
 use tokio::time::{Instant, timeout_at};
+use transports::RecordLog as _;
 
 use super::Folder;
 use crate::launch::{announcement_of, details_of, kernel_state};
@@ -31,13 +32,15 @@ impl EarlierRuns for Folder {
     }
 
     fn announce(&self, run: &RunDetails) {
-        if self.keeping.is_some() {
-            self.waiting.add(announcement_of(&self.root, run));
+        if let Some((_, log)) = self.waiting.as_ref().filter(|_| self.keeping.is_some()) {
+            log.append(&LogRecord::Announced(announcement_of(&self.root, run)));
         }
     }
 
     fn retract(&self, run: &RunId) {
-        self.waiting.remove(run);
+        if let Some((_, log)) = &self.waiting {
+            log.acknowledge(run);
+        }
     }
 
     fn find(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
@@ -77,17 +80,17 @@ impl Folder {
 
     /// The run with this id among those that no keeper knew of.
     fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
-        waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
-            let mut runs = logged_runs(&folder.path).into_iter();
-            let found = runs.find(|logged| logged.id() == run && self.has_run(logged))?;
-            let state = if folder.is_kept() { found.stage.into() } else { NOT_RUN };
-            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
-        })
+        let (logs, _) = self.waiting.as_ref()?;
+        let is_it = |announcement: &Announcement| announcement.run == *run && self.has_run(announcement);
+        let (_, is_left) =
+            logs.open_runs("").into_iter().find(|(waiting, _)| is_it(&waiting.announcement))?;
+        let state = if is_left { NOT_RUN } else { RunState::Queued };
+        Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
     }
 
     /// Whether a run is of this folder or of a notebook in it.
-    fn has_run(&self, run: &LoggedRun) -> bool {
-        let RunDetails { notebook, folder, .. } = RunDetails::announced(&run.record.announcement);
+    fn has_run(&self, run: &Announcement) -> bool {
+        let RunDetails { notebook, folder, .. } = RunDetails::announced(run);
         let home = notebook.as_deref().map(Path::new).or(folder.as_deref());
         home.is_none_or(|path| self.root.relative(path).is_some())
     }
@@ -140,28 +143,24 @@ impl Folder {
             left.runs.extend(found.runs);
             left.warnings.extend(found.warnings);
         }
-        let waited: Vec<_> = waiting_folders(&self.process_env.state_folder())
-            .iter()
-            .flat_map(|it| self.take_waiting(it))
-            .collect();
+        let mut waited = self.take_waiting();
         // A keeper may have learnt of them before their server ended.
-        let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.details.run == run.details.run);
-        let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
-        left.runs.extend(unknown);
+        waited.retain(|run| left.runs.iter().all(|known| known.details.run != run.details.run));
+        left.runs.extend(waited);
         left
     }
 
     /// The runs that waited when their server ended, which did not run. They are in the journal of this server from now on.
-    fn take_waiting(&self, folder: &KeeperFolder) -> Vec<LeftoverRun> {
-        // Its server lives, or another one takes them.
-        let Ok(Some(_lock)) = folder.lock() else { return Vec::new() };
-        let mut runs = logged_runs(&folder.path);
-        if !runs.iter().all(|run| self.has_run(run)) {
-            return Vec::new();
+    fn take_waiting(&self) -> Vec<LeftoverRun> {
+        let mut left = Vec::new();
+        for (log, past) in self.waiting.iter().flat_map(|(logs, _)| logs.claim("", "")) {
+            // A server of the folder takes the others.
+            if past.open.iter().all(|run| self.has_run(&run.announcement)) {
+                past.open.iter().for_each(|run| log.acknowledge(&run.announcement.run));
+                left.extend(past.open.iter().map(|run| self.left_run(&run.announcement, NOT_RUN)));
+            }
         }
-        folder.remove();
-        runs.retain(|run| !run.record.is_acknowledged);
-        runs.iter().map(|run| self.left_run(run, NOT_RUN)).collect()
+        left
     }
 
     /// Why kernels that are kept may not be found.
@@ -199,15 +198,17 @@ impl Folder {
             let folder = folder.clone();
             let read = tokio::task::spawn_blocking(move || unreported_runs(&folder));
             if let Ok(Ok(runs)) = timeout_at(deadline, read).await {
-                left.runs =
-                    runs.iter().map(|run| self.left_run(run, state_without_server(run, is_kept))).collect();
+                left.runs = runs
+                    .iter()
+                    .map(|run| self.left_run(&run.record.announcement, state_without_server(run, is_kept)))
+                    .collect();
             }
         }
         left
     }
 
-    fn left_run(&self, run: &LoggedRun, state: RunState) -> LeftoverRun {
-        let details = details_of(&self.root, &run.record.announcement);
+    fn left_run(&self, run: &Announcement, state: RunState) -> LeftoverRun {
+        let details = details_of(&self.root, run);
         let details = RunDetails { agent: String::new(), ..details };
         LeftoverRun { details, state: Some(state) }
     }

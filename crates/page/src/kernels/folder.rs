@@ -10,14 +10,12 @@ use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
-use keeper::{
-    ClientFrame, KeeperFolder, KeeperState, KeptKernel, LogFollower, StateFolder, StopError, kept_kernels,
-    waiting_folders,
-};
+use keeper::{ClientFrame, KeeperState, KeptKernel, LogFollower, StopError, kept_kernels};
 use kernel::log::{LoggedRun, RunStage};
 use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId};
+use run_logs::{CurrentLog, RunLogs};
 
 use super::logged::seen_runs;
 use super::{Machine, SeenKernel, SeenRun, already_ended};
@@ -96,8 +94,9 @@ impl FolderMachine {
 
     async fn seen(&self) -> Vec<SeenKernel> {
         // Before the logs: a run that is handed over during that time is seen here.
-        let state = self.process_env.state_folder();
-        let waiting = tokio::task::spawn_blocking(move || waiting_runs(&state)).await.unwrap_or_default();
+        let state = self.process_env.own_state_dir();
+        let waiting =
+            tokio::task::spawn_blocking(|| state.map(waiting_runs)).await.ok().flatten().unwrap_or_default();
         let waiting = waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file)));
         let waiting: Vec<SeenRun> = waiting.collect();
         let kernels = self.kernels().await;
@@ -202,9 +201,9 @@ impl Machine for FolderMachine {
 }
 
 /// The logs in which servers have announced runs whose kernel is not ready.
-fn waiting_runs(state: &StateFolder) -> Vec<LogFollower> {
-    let folders = waiting_folders(state).into_iter().filter(KeeperFolder::is_kept);
-    let logs = folders.map(|folder| LogFollower::new(&folder.path));
+fn waiting_runs(state: PathBuf) -> Vec<LogFollower> {
+    let written = RunLogs::of_waiting_runs(&state).current("").into_iter().filter(CurrentLog::is_written);
+    let logs = written.map(|log| LogFollower::of_file(log.path, log.start));
     logs.filter_map(|mut log| log.read().is_ok().then_some(log)).collect()
 }
 

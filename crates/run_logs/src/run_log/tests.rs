@@ -134,6 +134,7 @@ fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
     owners[1].append(&announcement("r2", Some("m2")));
     logs.begin("http://t/", "k1").append(&announcement("r3", None));
     assert!(left().is_empty(), "their servers live");
+    assert_eq!(logs.open_runs(SERVER).iter().map(|(_, is_left)| *is_left).collect::<Vec<_>>(), [false; 2]);
     drop(owners);
     let mut found = left();
     found.sort();
