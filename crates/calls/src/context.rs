@@ -97,15 +97,7 @@ impl NextCalls {
 
 /// The cells of the notebook that edits change or delete.
 fn edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Vec<&'e CellId> {
-    let ids = edits.iter().flat_map(|edit| match edit {
-        Edit::Delete { ids } => ids.as_slice(),
-        Edit::SetSource { id, .. }
-        | Edit::Move { id, .. }
-        | Edit::SetType { id, .. }
-        | Edit::SetOutputs { id, .. }
-        | Edit::MergeMetadata { id, .. } => std::slice::from_ref(id),
-        _ => &[],
-    });
+    let ids = edits.iter().flat_map(Edit::cells);
     let ids: BTreeSet<_> = ids.filter(|id| notebook.cell(id).is_some()).collect();
     ids.into_iter().collect()
 }

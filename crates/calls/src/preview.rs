@@ -200,15 +200,20 @@ fn show_arguments(
         return;
     }
     question.says(Speaker::Agent);
-    for wants_source in [true, false] {
-        for (name, value) in declared().filter(|(name, value)| has_source(name, value) == wants_source) {
-            if hidden == Some(&**name) {
-                question.value(name, "(not shown)");
-            } else {
-                show_argument(question, name, value);
-            }
+    for (name, value) in sources_first(declared()) {
+        if hidden == Some(&**name) {
+            question.value(name, "(not shown)");
+        } else {
+            show_argument(question, name, value);
         }
     }
+}
+
+fn sources_first<'v>(
+    values: impl Iterator<Item = (&'v String, &'v Value)>,
+) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    let (sources, others): (Vec<_>, Vec<_>) = values.partition(|(name, value)| has_source(name, value));
+    sources.into_iter().chain(others)
 }
 
 /// Whether a value is or holds a source.
@@ -231,12 +236,8 @@ fn show_argument(question: &mut Draft, path: &str, value: &Value) {
         Value::String(_) if name.ends_with("token") => question.value(path, "(not shown)"),
         Value::String(text) if name.ends_with("url") => question.value(path, &without_secrets(text)),
         Value::Object(values) => {
-            for wants_source in [true, false] {
-                for (name, value) in
-                    values.iter().filter(|(name, value)| has_source(name, value) == wants_source)
-                {
-                    show_argument(question, &format!("{path}.{name}"), value);
-                }
+            for (name, value) in sources_first(values.iter()) {
+                show_argument(question, &format!("{path}.{name}"), value);
             }
         }
         Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {

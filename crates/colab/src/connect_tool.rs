@@ -10,10 +10,11 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::browser::{Browser, BrowserCommand, Desktop};
+use crate::browser::{Browser, BrowserCommand};
 use crate::browser_activity::{Diagnosis, Mark};
 use crate::handshake;
 use crate::notebook_url::NotebookUrl;
+use crate::relay::Settings;
 use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
 
@@ -22,10 +23,7 @@ const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
 /// Opens one tab, for all agents of one server.
 pub(crate) struct ConnectTool {
     connection: Arc<TabConnection>,
-    browser: Browser,
-    desktop: Desktop,
-    /// How long to wait for the person if the call does not say.
-    default_timeout: Duration,
+    settings: Arc<Settings>,
     state: Mutex<State>,
 }
 
@@ -57,13 +55,11 @@ impl ConnectTool {
     /// earlier start of this server.
     pub(crate) fn new(
         connection: Arc<TabConnection>,
-        browser: Browser,
-        desktop: Desktop,
-        default_timeout: Duration,
+        settings: Arc<Settings>,
         url: Option<NotebookUrl>,
     ) -> Self {
         let state = State { is_shown: url.is_none(), url, opening: None };
-        Self { connection, browser, desktop, default_timeout, state: Mutex::new(state) }
+        Self { connection, settings, state: Mutex::new(state) }
     }
 
     /// The URL that the tab was opened with.
@@ -84,7 +80,11 @@ impl ConnectTool {
     /// How long to wait for the person. Without a browser that we opened, nobody can open a new tab before its
     /// address was shown.
     pub(crate) fn timeout(&self, is_new: bool) -> Duration {
-        if is_new && self.browser == Browser::Never { Duration::ZERO } else { self.default_timeout }
+        if is_new && self.settings.browser == Browser::Never {
+            Duration::ZERO
+        } else {
+            self.settings.connect_timeout
+        }
     }
 
     /// Whether a call has opened the tab and waits for it.
@@ -101,7 +101,7 @@ impl ConnectTool {
                 let _ = call.reports.try_send(Report::Progress(progress));
             }
         };
-        match self.join(&url, timeout.unwrap_or(self.default_timeout), report).await {
+        match self.join(&url, timeout.unwrap_or(self.settings.connect_timeout), report).await {
             Ok(()) => answer(&[], true),
             Err(failure) => answer(&self.explain(failure, &url, &format!("call {CONNECT} again")), false),
         }
@@ -171,7 +171,7 @@ impl ConnectTool {
         }
         opened.is_first = true;
         let url = url.with_token(self.connection.token.expose(), self.connection.port);
-        let mut command = self.browser.open(&url, &self.desktop).await;
+        let mut command = self.settings.browser.open(&url, &self.settings.desktop).await;
         if let Ok(Some(command)) = &mut command {
             self.connection.hold_until_connected(command.take_redirect());
         }

@@ -18,7 +18,7 @@ use crate::browser_activity::Attempt;
 use crate::listener::Listener;
 use crate::place::ColabPlace;
 use crate::tab::Tab;
-use crate::tabs::{TabSettings, Tabs};
+use crate::tabs::Tabs;
 use crate::tools::{self, CALL_ANY, CONNECT, READING};
 
 /// The name of the tab's tools as a group.
@@ -63,8 +63,7 @@ impl Colab {
         settings: Settings,
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
-        let Settings { browser, desktop, connect_timeout, call_timeout, network_timeout } = settings;
-        let bridge = Arc::new(Bridge::new(listener.port(), network_timeout, shutdown));
+        let bridge = Arc::new(Bridge::new(listener.port(), settings.network_timeout, shutdown));
         let has_further = !further_tokens.is_empty();
         let mut built_in = tools::built_in().map_err(BadDefinitions)?;
         if has_further {
@@ -72,8 +71,7 @@ impl Colab {
         }
         let attempts = bridge.attempts();
         let serving = bridge.clone().serve(listener);
-        let tab_settings = TabSettings { browser, desktop, connect_timeout, call_timeout };
-        let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, tab_settings));
+        let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, settings));
         Ok((Arc::new(Self { tabs, attempts, has_further, built_in }), serving))
     }
 

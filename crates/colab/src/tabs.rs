@@ -1,7 +1,6 @@
 //! The tabs of one server: the first, which is always there, and those that were opened for further notebooks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use connection::Secret;
 use notebook::CellId;
@@ -9,10 +8,10 @@ use parking_lot::Mutex;
 use place::{Error, ErrorKind, Fault, NotebookPath};
 
 use crate::bridge::Bridge;
-use crate::browser::{Browser, Desktop};
 use crate::connect_tool::ConnectTool;
 use crate::document::TabDocument;
 use crate::notebook_url::NotebookUrl;
+use crate::relay::Settings;
 use crate::tab::Tab;
 use crate::tab_kernel::TabKernel;
 
@@ -29,21 +28,11 @@ pub(crate) struct TabNotebook {
     pub(crate) kernel: Arc<TabKernel>,
 }
 
-/// How further tabs are opened.
-pub(crate) struct TabSettings {
-    pub(crate) browser: Browser,
-    pub(crate) desktop: Desktop,
-    /// How long to wait for the person.
-    pub(crate) connect_timeout: Duration,
-    /// How long an agent's call may go without an answer or progress; `None` is forever.
-    pub(crate) call_timeout: Option<Duration>,
-}
-
 pub(crate) struct Tabs {
     /// Tells these tabs from those of other servers.
     pub(crate) id: CellId,
     bridge: Arc<Bridge>,
-    settings: TabSettings,
+    settings: Arc<Settings>,
     first: TabNotebook,
     further: Mutex<Further>,
 }
@@ -71,8 +60,9 @@ impl Tabs {
         bridge: Arc<Bridge>,
         token: Secret,
         further_tokens: Vec<Secret>,
-        settings: TabSettings,
+        settings: Settings,
     ) -> Self {
+        let settings = Arc::new(settings);
         let first = new_tab(&bridge, token, &settings, NotebookPath::from(PREFIX), None);
         let further = Further { tabs: Vec::new(), tokens: further_tokens, next_number: 2 };
         Self { id: CellId::random(), bridge, settings, first, further: Mutex::new(further) }
@@ -152,15 +142,13 @@ impl Tabs {
 fn new_tab(
     bridge: &Arc<Bridge>,
     token: Secret,
-    settings: &TabSettings,
+    settings: &Arc<Settings>,
     path: NotebookPath,
     url: Option<NotebookUrl>,
 ) -> TabNotebook {
     let (connection, is_first) = (bridge.add(path, token), url.is_none());
-    let TabSettings { browser, desktop, connect_timeout, call_timeout } = settings;
-    let connect_tool =
-        ConnectTool::new(connection.clone(), browser.clone(), desktop.clone(), *connect_timeout, url);
-    let (bridge, call_timeout) = (bridge.clone(), *call_timeout);
+    let connect_tool = ConnectTool::new(connection.clone(), settings.clone(), url);
+    let (bridge, call_timeout) = (bridge.clone(), settings.call_timeout);
     let tab = Arc::new(Tab { bridge, is_first, connection, connect_tool, call_timeout });
     let document = Arc::new(TabDocument::new(tab.clone()));
     let kernel = Arc::new(TabKernel::new(tab.clone(), document.clone()));
@@ -178,20 +166,24 @@ fn no_more_tokens() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use connection::NetworkTimeout;
     use place::Place as _;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::browser::{Browser, Desktop};
     use crate::place::ColabPlace;
 
     fn tabs(tokens: usize) -> Tabs {
         let secret = |number: usize| Secret::new(format!("token {number}")).unwrap();
-        let settings = TabSettings {
+        let settings = Settings {
             browser: Browser::Never,
             desktop: Desktop::default(),
             connect_timeout: Duration::ZERO,
             call_timeout: None,
+            network_timeout: NetworkTimeout::default(),
         };
         let bridge = Arc::new(Bridge::new(1, NetworkTimeout::default(), CancellationToken::new()));
         Tabs::new(bridge, secret(0), (1..=tokens).map(secret).collect(), settings)

@@ -6,7 +6,7 @@ use chrono::DateTime;
 use connection::Secret;
 use place::MachineKind;
 use reqwest::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ const MAX_OWN_ID: usize = 63;
 const MAX_ID: usize = 200;
 
 /// The id of a machine: a name that can stand in a path of an address or of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct MachineId(String);
 
 impl MachineId {

@@ -12,6 +12,7 @@ use rest::{Proxies, ServerProxy};
 use tokio::sync::OnceCell;
 
 use crate::api::Request;
+use crate::requests::Pauses;
 use crate::tokens::{self, Grant, Tokens};
 use crate::{Google, Result};
 
@@ -27,6 +28,7 @@ pub(crate) const CLIENT_AGENT: (&str, &str) = ("x-colab-client-agent", "cellbrid
 #[derive(Debug, Clone)]
 pub struct Http {
     pub(crate) google: Google,
+    pub(crate) pauses: Pauses,
     proxies: Proxies,
     agent: String,
     /// Created for the first request: reading the system's certificates takes 15 ms.
@@ -36,7 +38,8 @@ pub struct Http {
 impl Http {
     /// Contacts nothing.
     pub fn new(google: Google, proxies: &Proxies, agent: &str) -> Self {
-        Self { google, proxies: proxies.clone(), agent: agent.to_owned(), client: Arc::default() }
+        let (pauses, client) = Default::default();
+        Self { google, pauses, proxies: proxies.clone(), agent: agent.to_owned(), client }
     }
 
     pub fn google(&self) -> &Google {

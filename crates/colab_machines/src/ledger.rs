@@ -4,10 +4,10 @@
 //! Beside it is a file that each process which uses the machine holds a shared lock on. The system releases it when the process ends.
 
 use std::collections::HashMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use place::{MachineKind, MachineOrigin};
@@ -19,27 +19,17 @@ use crate::api::MachineId;
 const UNSETTLED: Duration = Duration::from_secs(10 * 60);
 
 /// A machine that this program has started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) id: MachineId,
+    #[serde(flatten)]
     pub(crate) kind: MachineKind,
     /// Whose it is, if that is known.
     pub(crate) account: Option<String>,
     /// Whether it is to run on when its last server ends.
     pub(crate) keeps: bool,
-    /// When it was requested, in whole seconds.
+    /// When it was requested.
     pub(crate) at: SystemTime,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Written {
-    account: Option<String>,
-    variant: String,
-    accelerator: Option<String>,
-    has_high_memory: bool,
-    keeps: bool,
-    /// Seconds since 1970.
-    at: u64,
 }
 
 /// A machine that this process uses.
@@ -60,12 +50,17 @@ impl Held {
         if !cfg!(unix) {
             return false;
         }
-        let is_shared = matches!(self.lock.try_lock(), Err(TryLockError::WouldBlock));
+        let is_shared = is_used(&self.lock);
         if let Err(error) = self.lock.try_lock_shared() {
             tracing::warn!(%error, "the use of a Colab machine is not recorded any longer");
         }
         is_shared
     }
+}
+
+/// Whether another process holds the lock.
+fn is_used(lock: &File) -> bool {
+    state::try_lock(lock).is_ok_and(|is_free| !is_free)
 }
 
 /// The machines that this program has started and that are not known to have ended, as people read them. Google is not asked.
@@ -145,13 +140,9 @@ impl Ledger {
 
     pub(crate) fn entry(&self, id: &MachineId) -> Option<Entry> {
         let text = fs::read(self.file(id)).ok()?;
-        let written = serde_json::from_slice::<Written>(&text)
-            .inspect_err(|_| tracing::warn!(%id, "the record of a Colab machine is damaged"))
-            .ok()?;
-        let Written { account, variant, accelerator, has_high_memory, keeps, at } = written;
-        let at = UNIX_EPOCH.checked_add(Duration::from_secs(at))?;
-        let kind = MachineKind { variant, accelerator, has_high_memory };
-        Some(Entry { id: id.clone(), kind, account, keeps, at })
+        let entry = serde_json::from_slice::<Entry>(&text)
+            .inspect_err(|_| tracing::warn!(%id, "the record of a Colab machine is damaged"));
+        entry.ok().filter(|entry| entry.id == *id)
     }
 
     /// The start of a machine has ended, well or not.
@@ -180,8 +171,7 @@ impl Ledger {
             Some(_) => MachineOrigin::OtherProcess { at, is_running: true, keeps },
             None => {
                 let lock = self.open_lock(id);
-                let is_running =
-                    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
+                let is_running = lock.is_ok_and(|lock| is_used(&lock));
                 MachineOrigin::OtherProcess { at, is_running, keeps }
             }
         }
@@ -213,11 +203,7 @@ impl Ledger {
     }
 
     fn write(&self, entry: &Entry) -> io::Result<()> {
-        let MachineKind { variant, accelerator, has_high_memory } = entry.kind.clone();
-        let at = entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (account, keeps) = (entry.account.clone(), entry.keeps);
-        let written = Written { account, variant, accelerator, has_high_memory, keeps, at };
-        state::replace(&self.file(&entry.id), &serde_json::to_vec(&written)?)
+        state::replace(&self.file(&entry.id), &serde_json::to_vec(entry)?)
     }
 
     fn file(&self, id: &MachineId) -> PathBuf {

@@ -23,7 +23,7 @@ use crate::api::MachineId;
 use crate::failure::{Subject, no_machine};
 use crate::offers::{Account, choose};
 use crate::refusal::Code;
-use crate::requests::{Api, Pauses};
+use crate::requests::Api;
 use crate::running::{RunningMachines, SCHEME};
 use crate::start::Start;
 use crate::{Expiry, Http, Login, Store};
@@ -47,20 +47,8 @@ impl ColabMachines {
         reach: Options,
         run_logs: Option<PathBuf>,
     ) -> Arc<Self> {
-        Self::with_pauses(http, store, own_state, reach, run_logs, Pauses::default())
-    }
-
-    fn with_pauses(
-        http: Http,
-        store: Store,
-        own_state: &Path,
-        reach: Options,
-        run_logs: Option<PathBuf>,
-        pauses: Pauses,
-    ) -> Arc<Self> {
-        let access = Access::new(http.clone(), store);
-        let machines =
-            Arc::new(RunningMachines::new(Api::new(http, access, pauses), own_state, reach, run_logs));
+        let api = Api::new(http.clone(), Access::new(http, store));
+        let machines = Arc::new(RunningMachines::new(api, own_state, reach, run_logs));
         Arc::new(Self { machines, starts: TaskTracker::new(), closing: CancellationToken::new() })
     }
 

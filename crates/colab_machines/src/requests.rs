@@ -48,14 +48,13 @@ pub(crate) struct NotCreated {
 /// The API with the person's login.
 #[derive(Debug)]
 pub(crate) struct Api {
-    http: Http,
+    pub(crate) http: Http,
     pub(crate) access: Access,
-    pub(crate) pauses: Pauses,
 }
 
 impl Api {
-    pub(crate) fn new(http: Http, access: Access, pauses: Pauses) -> Self {
-        Self { http, access, pauses }
+    pub(crate) fn new(http: Http, access: Access) -> Self {
+        Self { http, access }
     }
 
     /// The base URL of a machine, if the address is one of a machine.
@@ -129,7 +128,7 @@ impl Api {
             report(format!("Google prepares the machine {id} ({} s)", waited.as_secs()));
             operation = self.read(&Request::wait(&pending), api::read_operation).await.map_err(lost)?;
             if matches!(operation, Operation::Pending(_)) {
-                sleep(self.pauses.operation).await;
+                sleep(self.http.pauses.operation).await;
             }
         }
     }
@@ -138,7 +137,7 @@ impl Api {
     /// Returns the operation, and whether the machine gets this id.
     async fn begin(&self, id: &MachineId, kind: &MachineKind) -> Result<(Operation, bool), NotCreated> {
         let mut request = Request::create(Some(id), kind, Uuid::new_v4());
-        let mut pauses = self.pauses.retries.into_iter();
+        let mut pauses = self.http.pauses.retries.into_iter();
         let (mut may_exist, mut is_named) = (false, true);
         loop {
             let failure = match self.read_once(&request, api::read_operation).await {
@@ -182,7 +181,7 @@ impl Api {
     }
 
     async fn repeat(&self, request: &Request) -> Result<Vec<u8>, Failure> {
-        for pause in self.pauses.retries {
+        for pause in self.http.pauses.retries {
             match self.send(request).await {
                 Err(failure) if failure.is_transient() => sleep(pause).await,
                 answer => return answer,

@@ -142,7 +142,7 @@ impl Start {
             if waited > BOOT_TIMEOUT {
                 return Err(failure.unwrap_or_else(|| Failure::Unfinished.explain(Subject::Account)));
             }
-            sleep(self.machines.api.pauses.boot).await;
+            sleep(self.machines.api.http.pauses.boot).await;
         }
     }
 

@@ -85,11 +85,7 @@ impl Store {
     /// Replaces the login as a whole.
     pub(crate) fn save(&self, login: &Login, google: &Google) -> Result<()> {
         let written = serde_json::to_vec(&Written::of(login, google)).map_err(io::Error::other);
-        let write = |text: Vec<u8>| {
-            state::create_folder(&self.0)?;
-            state::replace(&self.file(), &text)
-        };
-        written.and_then(write).map_err(|error: io::Error| {
+        written.and_then(|text| state::replace(&self.file(), &text)).map_err(|error| {
             self.unusable(
                 &format!("cannot be written: {error}. The login was not stored"),
                 NextStep::TryAgain,

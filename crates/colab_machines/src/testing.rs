@@ -117,7 +117,10 @@ impl Fake {
     }
 
     pub(crate) fn http(&self) -> Http {
-        Http::new(self.google.clone(), &Proxies::default(), "tests/1")
+        let pause = Duration::from_millis(1);
+        let mut http = Http::new(self.google.clone(), &Proxies::default(), "tests/1");
+        http.pauses = Pauses { retries: [pause; 2], operation: pause, boot: pause };
+        http
     }
 
     /// Access with a stored login.
@@ -128,13 +131,8 @@ impl Fake {
     }
 
     pub(crate) fn api(&self, state: &std::path::Path) -> Api {
-        Api::new(self.http(), self.access(state), quick())
+        Api::new(self.http(), self.access(state))
     }
-}
-
-pub(crate) fn quick() -> Pauses {
-    let pause = Duration::from_millis(1);
-    Pauses { retries: [pause; 2], operation: pause, boot: pause }
 }
 
 impl State {

@@ -34,8 +34,6 @@ impl ConnectionAttempt {
 
     /// Replaces the file as a whole; only the user can read it.
     fn write(&self, file: &Path) -> io::Result<()> {
-        let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
-        state::create_folder(folder)?;
         state::replace(file, &serde_json::to_vec(self)?)
     }
 }

@@ -108,9 +108,7 @@ impl KeeperFolder {
 
     /// Writes what it says about its kernel, all at once.
     pub fn set_record(&self, record: &KernelFile) -> io::Result<()> {
-        let temporary = self.path.join("kernel.new");
-        let content = serde_json::to_vec_pretty(record)?;
-        state::replace_unsynced(&self.path.join(KERNEL_FILE), &temporary, &content)
+        state::replace_unsynced(&self.path.join(KERNEL_FILE), &serde_json::to_vec_pretty(record)?)
     }
 
     /// Where the socket is, if it can be there.

@@ -90,14 +90,11 @@ impl Drop for OpenForm {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
         let peer = self.peer.clone();
-        // Outside a runtime there are no agents.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let reason = Some("the question is no longer open".to_owned());
-            // Ends when the line is written or the session is over.
-            runtime.spawn(async move {
-                let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(request), reason)).await;
-            });
-        }
+        let reason = Some("the question is no longer open".to_owned());
+        // Ends when the line is written or the session is over.
+        place::spawn_if_running(async move {
+            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(request), reason)).await;
+        });
     }
 }
 

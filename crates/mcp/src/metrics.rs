@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 /// Counts of all sessions that share it.
 #[derive(Debug, Default)]
@@ -27,14 +27,6 @@ pub struct Calls {
     pub time: Duration,
 }
 
-/// How a call ended.
-#[derive(Clone, Copy)]
-enum CallOutcome {
-    Succeeded,
-    Failed,
-    Abandoned,
-}
-
 impl Metrics {
     /// How many MCP sessions are open.
     pub fn sessions(&self) -> u64 {
@@ -43,50 +35,21 @@ impl Metrics {
 
     /// The calls of each tool that was called, by its name.
     pub fn calls(&self) -> Vec<(&'static str, Calls)> {
-        self.tallies().iter().map(|(name, calls)| (*name, *calls)).collect()
+        self.calls.lock().iter().map(|(name, calls)| (*name, *calls)).collect()
     }
 
-    /// Counts a call of a tool from here on.
-    pub(crate) fn begin(&self, tool: &'static str) -> Timing<'_> {
-        Timing { metrics: self, tool, start: Instant::now(), outcome: CallOutcome::Abandoned }
-    }
-
-    fn count(&self, name: &'static str, outcome: CallOutcome, time: Duration) {
-        let mut tallies = self.tallies();
-        let calls = tallies.entry(name).or_default();
-        match outcome {
-            CallOutcome::Succeeded => calls.answered += 1,
-            CallOutcome::Failed => {
+    /// Counts a call of a tool that has failed or not; `None` if it was abandoned.
+    pub(crate) fn count(&self, tool: &'static str, has_failed: Option<bool>, time: Duration) {
+        let mut tallies = self.calls.lock();
+        let calls = tallies.entry(tool).or_default();
+        match has_failed {
+            Some(has_failed) => {
                 calls.answered += 1;
-                calls.failed += 1;
+                calls.failed += u64::from(has_failed);
             }
-            CallOutcome::Abandoned => calls.abandoned += 1,
+            None => calls.abandoned += 1,
         }
         calls.time += time;
-    }
-
-    fn tallies(&self) -> MutexGuard<'_, BTreeMap<&'static str, Calls>> {
-        self.calls.lock()
-    }
-}
-
-/// A call in progress. If it is dropped before its end, it was abandoned.
-pub(crate) struct Timing<'a> {
-    metrics: &'a Metrics,
-    tool: &'static str,
-    start: Instant,
-    outcome: CallOutcome,
-}
-
-impl Timing<'_> {
-    pub(crate) fn end(mut self, is_error: bool) {
-        self.outcome = if is_error { CallOutcome::Failed } else { CallOutcome::Succeeded };
-    }
-}
-
-impl Drop for Timing<'_> {
-    fn drop(&mut self) {
-        self.metrics.count(self.tool, self.outcome, self.start.elapsed());
     }
 }
 
@@ -111,10 +74,6 @@ impl Counted {
         metrics.sessions.fetch_add(sessions, Ordering::Relaxed);
         Self { metrics, sessions }
     }
-
-    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
-    }
 }
 
 impl Drop for Counted {
@@ -130,9 +89,11 @@ mod tests {
     #[test]
     fn calls_are_counted_by_tool_and_end() {
         let metrics = Metrics::default();
-        metrics.begin("read_cell").end(false);
-        metrics.begin("read_cell").end(true);
-        drop(metrics.begin("execute_cell"));
+        for (tool, has_failed) in
+            [("read_cell", Some(false)), ("read_cell", Some(true)), ("execute_cell", None)]
+        {
+            metrics.count(tool, has_failed, Duration::ZERO);
+        }
         let counts: Vec<_> = metrics
             .calls()
             .into_iter()

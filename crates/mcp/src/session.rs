@@ -36,7 +36,7 @@ pub(crate) struct Session {
     pub(crate) server: Server,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,
-    pub(crate) counted: Counted,
+    _counted: Counted,
     /// Cancelled when the session ends; all tasks of the session end with it.
     pub(crate) over: CancellationToken,
     _guard: DropGuard,
@@ -59,7 +59,7 @@ impl Session {
             notebooks: server.workspace.clone().map(workspace::Session::new).map(Arc::new),
             server: server.clone(),
             order: Arc::default(),
-            counted,
+            _counted: counted,
             over: over.clone(),
             _guard: over.drop_guard(),
             log_level: Mutex::new(LoggingLevel::Debug),

@@ -154,8 +154,7 @@ impl Session {
         let reports = mpsc::channel(1).0;
         let call = Call { name: tool.name.to_owned(), params, reports, wants_progress: false };
         let answer =
-            Box::pin(answer_of(notebooks, &self.server.policy, None, tool, call, Caller::with(permissions)))
-                .await;
+            Box::pin(answer_of(notebooks, &self.server.policy, tool, call, Caller::with(permissions))).await;
         let mut answer = match answer {
             Ok(answer) => answer,
             Err(error) if error.kind == ErrorKind::NotFound => {

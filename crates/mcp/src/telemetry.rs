@@ -2,6 +2,7 @@
 //!
 //! Names are those of <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::HeaderMap;
@@ -21,6 +22,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use crate::metrics::Metrics;
 use crate::reply::Reply;
 use crate::request_context::is_new_era;
 use crate::session::Session;
@@ -131,21 +133,34 @@ impl Extractor for Meta<'_> {
     }
 }
 
-/// Serves a call of the tool within its span, and records and logs how it ends.
-pub(crate) async fn traced(
+/// Serves a call of the tool within its span, and counts, records and logs how it ends.
+pub(crate) fn traced<F: Future<Output = Result<Reply, Error>>>(
+    session: &Session,
     tool: String,
     span: Span,
-    call: impl Future<Output = Result<Reply, Error>>,
-) -> Result<Reply, Error> {
-    let open =
-        Open { tool: tool.chars().take(MAX_TOOL).collect(), began: Instant::now(), span, ended: false };
-    let answer = call.instrument(open.span.clone()).await;
-    open.end(&answer);
-    answer
+    call: F,
+) -> impl Future<Output = Result<Reply, Error>> + use<F> {
+    let own = session.notebooks.as_ref().and_then(|_| tools::find(&tool)).map(|tool| tool.name);
+    let open = Open {
+        metrics: session.server.metrics.clone(),
+        own,
+        tool: tool.chars().take(MAX_TOOL).collect(),
+        began: Instant::now(),
+        span,
+        ended: false,
+    };
+    async move {
+        let answer = call.instrument(open.span.clone()).await;
+        open.end(&answer);
+        answer
+    }
 }
 
 /// A call in progress. If it is dropped before its end, it was cancelled or its agent disconnected.
 struct Open {
+    metrics: Arc<Metrics>,
+    /// The name, if it is one of our tools.
+    own: Option<&'static str>,
     tool: String,
     began: Instant,
     span: Span,
@@ -174,7 +189,14 @@ impl Open {
         let reason = answer.as_ref().err().map(tracing::field::display);
         let source = answer.as_ref().err().and_then(|error| error.source.as_ref()).map(tracing::field::debug);
         let failed = error.is_some();
+        self.count(Some(failed));
         tracing::debug!(tool = ?self.tool, seconds = self.seconds(), failed, reason, source, "a call ended");
+    }
+
+    fn count(&self, has_failed: Option<bool>) {
+        if let Some(own) = self.own {
+            self.metrics.count(own, has_failed, self.began.elapsed());
+        }
     }
 
     fn seconds(&self) -> f64 {
@@ -186,6 +208,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         if !self.ended {
             failed(&self.span, "cancelled");
+            self.count(None);
             tracing::debug!(tool = ?self.tool, seconds = self.seconds(), "a call was cancelled");
         }
     }

@@ -17,7 +17,6 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::elicitation::Elicitation;
-use crate::metrics::Metrics;
 use crate::paused_calls::{OngoingCall, Round};
 use crate::person::Asking;
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
@@ -164,7 +163,7 @@ impl Session {
         };
         let span = telemetry::call_span(self, &name, context);
         let call = Call { name: name.clone(), params: params.clone(), reports, wants_progress };
-        let work = Box::pin(telemetry::traced(name.clone(), span, self.answer(call, caller)));
+        let work = Box::pin(telemetry::traced(self, name.clone(), span, self.answer(call, caller)));
         Ok(OngoingCall { name, params, permissions, turn, work, reports: reported, questions, cancelled })
     }
 
@@ -175,10 +174,10 @@ impl Session {
         if let Some(notebooks) = &self.notebooks
             && let Some(tool) = tools::find(&call.name)
         {
-            let (session, metrics) = (notebooks.clone(), self.counted.metrics().clone());
-            return Box::pin(async move {
-                answer_of(&session, &policy, Some(&*metrics), tool, call, caller).await.map(Reply::of)
-            });
+            let session = notebooks.clone();
+            return Box::pin(
+                async move { answer_of(&session, &policy, tool, call, caller).await.map(Reply::of) },
+            );
         }
         match self.server.relay.clone() {
             Some(relay) => Box::pin(async move { call_relay(&*relay, &policy, call, caller).await }),
@@ -201,11 +200,10 @@ async fn outlasting(wait: Option<Duration>, turn: Turn, is_relayed: bool) -> Vec
     if is_relayed { Vec::new() } else { turn.runs().await }
 }
 
-/// What one of our tools answers. The call is counted in `metrics`.
+/// What one of our tools answers.
 pub(crate) async fn answer_of(
     session: &workspace::Session,
     policy: &Policy,
-    metrics: Option<&Metrics>,
     tool: &'static Tool,
     call: Call,
     caller: Caller,
@@ -219,29 +217,21 @@ pub(crate) async fn answer_of(
         session.be_stateless();
     }
     turn.wait().await;
-    let timing = metrics.map(|metrics| metrics.begin(tool.name));
-    let answer = async {
-        let context = calls::context::Context {
-            session,
-            turn: &turn,
-            reports,
-            wants_progress,
-            steps: AtomicU32::new(0),
-            cancelled,
-            is_stateless,
-            may_be_task,
-            person: person.through_agent(),
-            called: Called::read(tool, &name, &params)?,
-            consent,
-            opened: OnceLock::new(),
-        };
-        tool.call(&context).await
+    let context = calls::context::Context {
+        session,
+        turn: &turn,
+        reports,
+        wants_progress,
+        steps: AtomicU32::new(0),
+        cancelled,
+        is_stateless,
+        may_be_task,
+        person: person.through_agent(),
+        called: Called::read(tool, &name, &params)?,
+        consent,
+        opened: OnceLock::new(),
     };
-    let answer = answer.await;
-    if let Some(timing) = timing {
-        timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
-    }
-    answer
+    tool.call(&context).await
 }
 
 async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Caller) -> Result<Reply, Error> {

@@ -35,6 +35,20 @@ pub enum Edit {
 }
 
 impl Edit {
+    /// The ids of the cells that it makes, changes or deletes.
+    pub fn cells(&self) -> &[CellId] {
+        match self {
+            Self::Insert { cell, .. } => std::slice::from_ref(&cell.id),
+            Self::Delete { ids } => ids,
+            Self::SetSource { id, .. }
+            | Self::SetType { id, .. }
+            | Self::MergeMetadata { id, .. }
+            | Self::Move { id, .. }
+            | Self::SetOutputs { id, .. } => std::slice::from_ref(id),
+            Self::SetMetadata { .. } => &[],
+        }
+    }
+
     /// Sets the notebook's kernelspec.
     pub fn set_kernelspec(spec: &Kernelspec) -> Self {
         let mut object = serde_json::Map::new();

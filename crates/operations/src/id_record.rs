@@ -99,11 +99,7 @@ impl LockedIds {
             return fs::remove_file(&self.path);
         };
         let content = Content { version: VERSION, ids };
-        state::replace_unsynced(
-            &self.path,
-            &self.path.with_extension("new"),
-            &serde_json::to_vec(&content)?,
-        )?;
+        state::replace_unsynced(&self.path, &serde_json::to_vec(&content)?)?;
         self.ids = Some(content.ids);
         Ok(())
     }

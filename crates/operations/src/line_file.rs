@@ -45,7 +45,7 @@ impl LockedLines {
     pub(crate) fn replace(self, text: &[u8]) -> io::Result<()> {
         let Self { path, file, _lock, .. } = self;
         drop(file);
-        state::replace_unsynced(&path, &path.with_extension("new"), text)
+        state::replace_unsynced(&path, text)
     }
 }
 

@@ -36,17 +36,7 @@ impl Touched {
     fn by(edits: &[Edit]) -> Self {
         let (mut touched, mut known) = (Self::default(), HashSet::new());
         for edit in edits {
-            let ids: &[CellId] = match edit {
-                Edit::Insert { cell, .. } => std::slice::from_ref(&cell.id),
-                Edit::Delete { ids } => ids,
-                Edit::SetSource { id, .. }
-                | Edit::SetType { id, .. }
-                | Edit::MergeMetadata { id, .. }
-                | Edit::Move { id, .. }
-                | Edit::SetOutputs { id, .. } => std::slice::from_ref(id),
-                Edit::SetMetadata { .. } => &[],
-            };
-            for id in ids {
+            for id in edit.cells() {
                 if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
                     touched.moved.insert(id.clone());
                 }

@@ -59,7 +59,7 @@ pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, Sear
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
 pub use run_state::{RunState, SkipReason};
-pub use spawn::spawn;
+pub use spawn::{spawn, spawn_if_running};
 pub use stored_notebook::{CachedVersion, Content, NotebookStore, Replaced, StoredNotebook};
 
 /// What the methods of a place return that wait for it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 use crate::Future;
 use crate::place::Place;
@@ -82,7 +83,7 @@ pub struct WantedMachine {
 }
 
 /// A type of machine.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MachineKind {
     /// `CPU`, `GPU`, `TPU`, or a new one.
     pub variant: String,

@@ -81,19 +81,22 @@ pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     options().create_new(true).open(path)?.write_all(content)
 }
 
-/// Replaces a file, so that it is whole or as it was, even after a power cut.
+/// Replaces a file, so that it is whole or as it was, even after a power cut. Its folder is made if needed.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    create_folder(folder)?;
     // Only its owner can read it.
-    let mut new = NamedTempFile::new_in(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
+    let mut new = NamedTempFile::new_in(folder)?;
     new.write_all(content)?;
     new.as_file().sync_all()?;
     new.persist(path)?;
     Ok(())
 }
 
-/// The same where a power cut may lose it, and nobody else uses the temporary file, which must be in the same folder.
-pub fn replace_unsynced(path: &Path, temporary: &Path, content: &[u8]) -> io::Result<()> {
-    options().create(true).truncate(true).open(temporary)?.write_all(content)?;
+/// The same where a power cut may lose it, and nobody else writes the file.
+pub fn replace_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("new");
+    options().create(true).truncate(true).open(&temporary)?.write_all(content)?;
     fs::rename(temporary, path)
 }
 
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(write_new(&path, b"two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         replace(&path, b"three").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"three");
-        replace_unsynced(&path, &folder.path().join("new"), b"four").unwrap();
+        replace_unsynced(&path, b"four").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"four");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -136,7 +139,7 @@ mod tests {
         open_to_append(&folder.join("lines")).unwrap();
         write_new(&folder.join("new"), b"").unwrap();
         replace(&folder.join("replaced"), b"").unwrap();
-        replace_unsynced(&folder.join("unsynced"), &folder.join("temporary"), b"").unwrap();
+        replace_unsynced(&folder.join("unsynced"), b"").unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(temporary.path())), (0o700, 0o700));
         for file in ["lock", "lines", "new", "replaced", "unsynced"] {

@@ -13,6 +13,7 @@ use place::{Error, ErrorKind, Kernel, Mode, NextStep, NotebookPath, Place, Sessi
 use render::ShownOutputs;
 use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 
+use crate::limits::Limits;
 use crate::places::Located;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
@@ -37,14 +38,27 @@ const MAX_SEARCHED: usize = 5000;
 pub struct Session {
     workspace: Arc<Workspace>,
     id: SessionId,
-    slots: Slots,
+    own: PerAgent,
     run_order: SessionOrder,
-    shown_paths: ShownPaths,
     shown_outputs: Arc<ShownOutputs>,
     /// Tells its operations from those of other sessions.
     lock: Arc<SessionLock>,
     state: Mutex<SessionState>,
+}
+
+/// What is kept for the agent of a session, or for all agents without sessions together.
+pub(crate) struct PerAgent {
+    slots: Slots,
+    shown_paths: ShownPaths,
+    /// How far the agent has been notified of what the person did.
     histories: person::Histories,
+}
+
+impl PerAgent {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let (shown_paths, histories) = Default::default();
+        Self { slots: Slots::new(limits.runs), shown_paths, histories }
+    }
 }
 
 #[derive(Default)]
@@ -70,17 +84,15 @@ struct SessionState {
 impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits.runs));
+        let (id, own) = (workspace.new_session(), PerAgent::new(workspace.settings().limits));
         Self {
             workspace,
             id,
-            slots,
+            own,
             run_order: SessionOrder::default(),
-            shown_paths: ShownPaths::default(),
             shown_outputs: Arc::default(),
             lock: Arc::default(),
             state: Mutex::default(),
-            histories: person::Histories::default(),
         }
     }
 
@@ -344,6 +356,11 @@ impl Session {
 
     fn path_of(&self, name: &str) -> Option<NotebookPath> {
         self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+    }
+
+    /// What is kept for this agent.
+    fn kept(&self) -> &PerAgent {
+        if self.state().is_stateless { self.workspace.common() } else { &self.own }
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {

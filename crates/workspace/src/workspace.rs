@@ -11,7 +11,7 @@ use packages::InstallationTurns;
 use place::{Connector, Error, Leftovers, Machines, Mode, Place, SessionId};
 use recorder::Recorder;
 use render::Budget;
-use runs::{Journal, OpenNotebook, Runner, Slots};
+use runs::{Journal, OpenNotebook, Runner};
 use tokio::runtime::Handle;
 
 use crate::file_digests::FileDigests;
@@ -20,8 +20,7 @@ use crate::leftovers::LeftoverReport;
 use crate::limits::Limits;
 use crate::open_notebooks::OpenNotebooks;
 use crate::places::{Located, Places};
-use crate::session::person::Histories;
-use crate::shown_paths::ShownPaths;
+use crate::session::PerAgent;
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,12 +70,8 @@ pub struct Workspace {
     idle_sweep: IdleSweep,
     runtime: Handle,
     sessions: AtomicU64,
-    /// The runs of all agents without sessions count together.
-    slots: Slots,
-    /// The paths that agents without sessions were shown.
-    shown_paths: ShownPaths,
-    /// For agents without sessions.
-    histories: Histories,
+    /// For all agents without sessions together.
+    common: PerAgent,
     installation_turns: InstallationTurns,
     left: LeftoverReport,
     files: FileDigests,
@@ -97,15 +92,13 @@ impl Workspace {
     ) -> Arc<Self> {
         Arc::new(Self {
             places: Places::new(place, others, connector),
-            slots: Slots::new(settings.limits.runs),
+            common: PerAgent::new(settings.limits),
             runner: Runner::new(settings.run_suffix.clone(), settings.asks_for_changes),
             settings,
             notebooks: Arc::default(),
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
-            shown_paths: ShownPaths::default(),
-            histories: Histories::default(),
             installation_turns: InstallationTurns::default(),
             left: LeftoverReport::default(),
             files: FileDigests::default(),
@@ -235,19 +228,9 @@ impl Workspace {
         self.runner.end_spans();
     }
 
-    /// The slots of agents without sessions.
-    pub(crate) fn common_slots(&self) -> Slots {
-        self.slots.clone()
-    }
-
-    /// The paths that agents without sessions were shown.
-    pub(crate) fn shown_paths(&self) -> &ShownPaths {
-        &self.shown_paths
-    }
-
-    /// How far agents without sessions have been notified of what the person did.
-    pub(crate) fn common_histories(&self) -> &Histories {
-        &self.histories
+    /// What is kept for all agents without sessions together.
+    pub(crate) fn common(&self) -> &PerAgent {
+        &self.common
     }
 
     /// Called when a session leaves notebooks: suspends unused ones after a while.

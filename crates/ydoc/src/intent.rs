@@ -95,15 +95,8 @@ impl Intent {
                         .members()
                         .all(|(name, _)| patch.member(&name).is_some_and(|member| !member.is_object()))
             }
-            (Edit::Delete { ids }, edit) => match edit {
-                Edit::SetSource { id, .. }
-                | Edit::SetType { id, .. }
-                | Edit::MergeMetadata { id, .. }
-                | Edit::SetOutputs { id, .. }
-                | Edit::Move { id, .. } => ids.contains(id),
-                Edit::Insert { cell, .. } => ids.contains(&cell.id),
-                _ => false,
-            },
+            (Edit::Delete { .. }, Edit::Delete { .. }) => false,
+            (Edit::Delete { ids }, edit) => edit.cells().iter().any(|id| ids.contains(id)),
             _ => false,
         }
     }

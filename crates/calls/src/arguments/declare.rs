@@ -209,47 +209,38 @@ impl WithDefault for String {
     }
 }
 
-impl Argument for Option<String> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        schema.add(name, json!({ "type": "string" }), description);
-    }
-
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.optional_text(name)
-    }
-}
-
 /// A text that may be any word, such as one to search for. For other texts `null` and `none` count as not given.
 pub struct FreeText(pub String);
 
-impl Argument for Option<FreeText> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        Option::<String>::describe(schema, name, description);
-    }
+/// Arguments that may be left out, each with its type in the schema and its reader.
+macro_rules! optional {
+    ($($type:ty, $kind:literal, $read:expr;)*) => {
+        $(impl $crate::arguments::declare::Argument for Option<$type> {
+            fn describe(
+                schema: &mut $crate::arguments::declare::Schema,
+                name: &'static str,
+                description: &str,
+            ) {
+                schema.add(name, serde_json::json!({ "type": $kind }), description);
+            }
 
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        Ok(given.free_text(name)?.map(FreeText))
-    }
+            fn read(
+                given: &$crate::arguments::given::Given,
+                name: &'static str,
+            ) -> Result<Self, place::Error> {
+                $read(given, name)
+            }
+        })*
+    };
 }
+pub(crate) use optional;
 
-impl Argument for Option<i64> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        schema.add(name, json!({ "type": "integer" }), description);
-    }
-
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.integer(name)
-    }
-}
-
-impl Argument for Option<usize> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        schema.add(name, json!({ "type": "integer" }), description);
-    }
-
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.count(name)
-    }
+optional! {
+    String, "string", Given::optional_text;
+    FreeText, "string", |given: &Given, name| Ok(given.free_text(name)?.map(FreeText));
+    i64, "integer", Given::integer;
+    usize, "integer", Given::count;
+    Map<String, Value>, "object", Given::object;
 }
 
 impl WithDefault for usize {
@@ -336,16 +327,5 @@ impl Argument for Option<Vec<String>> {
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
         if given.has(name) { Vec::read(given, name).map(Some) } else { Ok(None) }
-    }
-}
-
-/// A JSON object.
-impl Argument for Option<Map<String, Value>> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        schema.add(name, json!({ "type": "object" }), description);
-    }
-
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.object(name)
     }
 }

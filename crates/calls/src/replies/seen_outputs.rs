@@ -6,7 +6,7 @@ use std::str::FromStr;
 use notebook::{Output, Text};
 use render::{Digest, full_length, full_text};
 
-use crate::arguments::declare::{Argument, Schema};
+use crate::arguments::declare::optional;
 use crate::arguments::given::{Given, refused};
 use place::Error;
 
@@ -207,14 +207,10 @@ impl FromStr for SeenOutputs {
     }
 }
 
-impl Argument for Option<SeenOutputs> {
-    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
-        Option::<String>::describe(schema, name, description);
-    }
-
-    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+optional! {
+    SeenOutputs, "string", |given: &Given, name| {
         given.optional_text(name)?.map(|text| text.parse()).transpose()
-    }
+    };
 }
 
 fn parsed(text: &str) -> Option<SeenOutputs> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::ledger::{Entry, Ledger};
-use crate::testing::{Fake, quick};
+use crate::testing::Fake;
 use crate::{Store, store};
 use serde_json::json;
 
@@ -34,7 +34,7 @@ impl Setting {
 
 fn server(fake: &Fake, state: &Path) -> Arc<ColabMachines> {
     let options = Options { agent: "tests/1".to_owned(), ..Options::default() };
-    ColabMachines::with_pauses(fake.http(), Store::new(state), state, options, None, quick())
+    ColabMachines::new(fake.http(), Store::new(state), state, options, None)
 }
 
 fn t4() -> MachineKind {

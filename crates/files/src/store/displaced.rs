@@ -215,10 +215,9 @@ fn again<'e>(before: &Notebook, mut late: Notebook, edits: impl Iterator<Item = 
         .filter(|cell| before.cell(cell.id()).is_some_and(|(_, before)| before.revision() != cell.revision()))
         .map(notebook::Cell::id)
         .collect();
-    let is_theirs = |edit: &Edit| match edit {
-        Edit::SetSource { id, .. } | Edit::SetType { id, .. } => changed.contains(id),
-        Edit::Delete { ids } => ids.iter().any(|id| changed.contains(id)),
-        _ => false,
+    let is_theirs = |edit: &Edit| {
+        matches!(edit, Edit::SetSource { .. } | Edit::SetType { .. } | Edit::Delete { .. })
+            && edit.cells().iter().any(|id| changed.contains(id))
     };
     let mut newest = late.clone();
     let edits = edits.filter(|edit| !is_theirs(edit) && newest.apply(edit).is_ok());

@@ -10,12 +10,14 @@
 //! comes `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","n":1.0}}`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use rmcp::model::{
     CallToolResult, ErrorCode, ErrorData, JsonRpcMessage, ListToolsResult, MetaObject, ServerJsonRpcMessage,
     ServerResult,
 };
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// The member of `_meta` that holds a result. It never reaches an agent.
@@ -133,8 +135,8 @@ fn replace_result(text: &str, result: &str) -> serde_json::Result<String> {
     let result = match body {
         None => result,
         Some(body) => {
-            let own: Names = serde_json::from_str(&result)?;
-            additions.retain(|name, _| !own.0.iter().any(|known| known == name));
+            let own: HashMap<String, IgnoredAny> = serde_json::from_str(&result)?;
+            additions.retain(|name, _| !own.contains_key(name));
             let text = serde_json::to_string(&additions)?;
             let added = text.trim_start_matches('{').trim_end_matches('}');
             let comma = if added.is_empty() || body.trim_start().starts_with('}') { "" } else { "," };
@@ -149,29 +151,6 @@ fn one_line(json: &str) -> Cow<'_, str> {
     match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
         None => Cow::Borrowed(json),
         Some(_) => Cow::Owned(json.replace(['\n', '\r'], " ")),
-    }
-}
-
-/// The names of an object's members.
-struct Names(Vec<String>);
-
-impl<'de> Deserialize<'de> for Names {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> serde::de::Visitor<'de> for Collect {
-            type Value = Names;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
-                let mut names = Vec::new();
-                while let Some((name, serde::de::IgnoredAny)) = map.next_entry()? {
-                    names.push(name);
-                }
-                Ok(Names(names))
-            }
-        }
-        deserializer.deserialize_map(Collect)
     }
 }
 

@@ -96,16 +96,13 @@ impl DetachedCalls {
         }
         own.waiting.push(call.clone());
         let (all, session) = (self.clone(), session.to_owned());
-        let expiry = async move {
+        // Ends with the grace period.
+        place::spawn_if_running(async move {
             sleep(GRACE).await;
             if all.remove(&session, &call) {
                 call.token.cancel();
             }
-        };
-        // Ends with the grace period. Outside a runtime there are no agents.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(expiry);
-        }
+        });
     }
 
     /// Removes a call; `false` if its agent has resumed it.
@@ -129,7 +126,7 @@ impl DetachedCalls {
             answers.push(answer.clone());
         }
         let (all, session) = (self.clone(), session.to_owned());
-        let expiry = async move {
+        place::spawn_if_running(async move {
             sleep(ANSWER_TTL).await;
             let mut calls = all.calls();
             let Some(own) = calls.get_mut(&session) else { return };
@@ -137,10 +134,7 @@ impl DetachedCalls {
             if own.is_empty() {
                 calls.remove(&session);
             }
-        };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(expiry);
-        }
+        });
     }
 
     /// The agent resumed a stream; returns the answers that were kept for it.

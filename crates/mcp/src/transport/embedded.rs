@@ -118,7 +118,7 @@ async fn health(State(session): State<Arc<Session>>) -> Json<Value> {
         .as_ref()
         .map(|notebooks| notebooks.workspace().journal().runs())
         .unwrap_or_default();
-    let metrics = session.counted.metrics();
+    let metrics = &session.server.metrics;
     let calls = metrics.calls().into_iter();
     Json(json!({
         "status": "healthy",
@@ -186,7 +186,7 @@ async fn call(
     let span = telemetry::plain_call_span(&session, &name, &headers);
     let call = Call { name: name.clone(), params: Arc::from(params), reports, wants_progress: false };
     let answer = session.answer(call, Caller::with(may));
-    let called = match telemetry::traced(name, span, answer).await {
+    let called = match telemetry::traced(&session, name, span, answer).await {
         Ok(Reply::Relayed(Answer::Result(result))) => Ok(Called { success: !is_error(&result), result }),
         Ok(Reply::Relayed(Answer::Error(error))) => {
             return failed(StatusCode::OK, error.get()).into_response();

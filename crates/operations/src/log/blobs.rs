@@ -46,7 +46,7 @@ pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
             encoder.finish()?
         };
         // The log's lock keeps others from the same name.
-        state::replace_unsynced(&path, &folder.join("new"), &compressed)?;
+        state::replace_unsynced(&path, &compressed)?;
         written += compressed.len() as u64;
     }
     Ok(written)

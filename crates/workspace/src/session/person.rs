@@ -1,10 +1,11 @@
 //! What the person does on the page or by a command, for the agents whose notebooks it concerns.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use notebook::one_line;
 use operations::{Operation, OperationKind, PERSON, by_call, summary};
-use place::NotebookPath;
+use place::{NotebookPath, Place};
 
 use super::Session;
 
@@ -19,15 +20,10 @@ impl Session {
     /// what was done before the first call that knows a notebook, and returns nothing if the record cannot be read in time.
     pub async fn take_persons_actions(&self) -> Vec<String> {
         let Some(recorder) = self.workspace.recorder() else { return Vec::new() };
-        let (notebooks, is_stateless) = {
-            let state = self.state();
-            let homes = state.homes.iter().map(|(path, place)| (path.clone(), place.identity(path)));
-            (homes.collect::<Vec<_>>(), state.is_stateless)
-        };
-        // Agents without sessions share theirs, as each of their calls is a session: one of them is notified.
-        let histories = if is_stateless { self.workspace.common_histories() } else { &self.histories };
-        // Another call is asking.
-        let Ok(mut known) = histories.try_lock() else { return Vec::new() };
+        let identity = |(path, place): (&NotebookPath, &Arc<dyn Place>)| (path.clone(), place.identity(path));
+        let notebooks: Vec<_> = self.state().homes.iter().map(identity).collect();
+        // Another call is asking. Of agents without sessions, one is notified.
+        let Ok(mut known) = self.kept().histories.try_lock() else { return Vec::new() };
         let mut sentences = Vec::new();
         for (path, identity) in notebooks {
             let length = known.get(&path).copied();

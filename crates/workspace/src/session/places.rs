@@ -6,7 +6,6 @@ use place::{Connected, Error, NotebookPath, Place, ServerSpec};
 
 use super::Session;
 use crate::places::{ConnectScope, Located, moved};
-use crate::shown_paths::ShownPaths;
 
 impl Session {
     /// The place that this agent works in.
@@ -65,7 +64,7 @@ impl Session {
         if let Some(named) = self.workspace.places().named_by(path, &place)? {
             return Ok(named);
         }
-        match self.shown_paths().elsewhere(path, &*place) {
+        match self.kept().shown_paths.elsewhere(path, &*place) {
             Some(shown) => Err(moved(path, &*shown, &*place)),
             None => Ok(Located { place, path: path.clone() }),
         }
@@ -99,11 +98,7 @@ impl Session {
     /// Notes that the agent was shown a path without a prefix, unless its place never changes.
     pub(super) fn remember_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
         if self.workspace.places().can_connect() {
-            self.shown_paths().note(place, path);
+            self.kept().shown_paths.note(place, path);
         }
-    }
-
-    fn shown_paths(&self) -> &ShownPaths {
-        if self.state().is_stateless { self.workspace.shown_paths() } else { &self.shown_paths }
     }
 }

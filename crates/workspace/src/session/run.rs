@@ -291,7 +291,7 @@ impl Session {
 
     /// Permission for one more run.
     fn slot(&self) -> Result<Slot, Error> {
-        if self.state().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
+        self.kept().slots.take()
     }
 }
 

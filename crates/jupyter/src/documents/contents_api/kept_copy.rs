@@ -1,9 +1,7 @@
 //! A copy on this computer of a notebook on a machine, which outlives the machine.
 
 use std::io;
-use std::path::Path;
 
-use bytes::Bytes;
 use notebook::Notebook;
 
 use super::{ContentsStore, text};
@@ -16,17 +14,11 @@ impl ContentsStore {
         let below = self.path.strip_prefix(machine.root).unwrap_or(&self.path).trim_start_matches('/');
         let (file, text) = (folder.join(below), text(written));
         let kept = match text {
-            Ok(text) => tokio::task::spawn_blocking(move || write(&file, &text)).await,
+            Ok(text) => tokio::task::spawn_blocking(move || state::replace(&file, &text)).await,
             Err(error) => Ok(Err(io::Error::other(error))),
         };
         if let Ok(Err(error)) = kept {
             tracing::warn!(%error, "a notebook of a machine could not be kept on this computer");
         }
     }
-}
-
-fn write(file: &Path, text: &Bytes) -> io::Result<()> {
-    let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    std::fs::create_dir_all(folder)?;
-    state::replace(file, text)
 }

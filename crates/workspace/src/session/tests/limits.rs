@@ -44,7 +44,7 @@ async fn runs_of_a_session_are_limited() {
     let other = Session::new(session.workspace().clone());
     other.run(opened.clone(), None, "1".into()).unwrap();
     run.settled().await;
-    while session.slots.take().is_err() {
+    while session.own.slots.take().is_err() {
         tokio::task::yield_now().await;
     }
     session.run(opened, None, "1".into()).unwrap();
