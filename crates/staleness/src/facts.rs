@@ -91,6 +91,8 @@ pub struct Run {
     /// The numbers of its earlier runs with the same source in this instance, in order.
     // With another source they are runs of their own, because their names may differ.
     pub earlier: Vec<u64>,
+    /// Of these, the ones of runs that failed.
+    pub failed: BTreeSet<u64>,
     pub ended_at: SystemTime,
     pub has_failed: bool,
     // A fresh run fails in the same place, but it is not stopped in the same place.

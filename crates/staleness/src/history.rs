@@ -79,6 +79,8 @@ impl History {
         let mut earlier = same.map(|run| run.earlier.clone()).unwrap_or_default();
         earlier.extend(same.map(|run| run.order));
         earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
+        let mut failed = same.map(|run| run.failed.clone()).unwrap_or_default();
+        failed.extend(same.filter(|run| run.has_failed).map(|run| run.order));
         let has_succeeded = !ended.has_failed || here.is_some_and(|run| run.has_succeeded);
         let mut assigned = ended.assigned;
         if let (Some(assigned), Some(before)) = (&mut assigned, same.and_then(|run| run.assigned.as_ref())) {
@@ -113,6 +115,7 @@ impl History {
             order,
             first,
             earlier,
+            failed,
             ended_at,
             has_failed,
             is_interrupted,

@@ -36,7 +36,7 @@ pub(super) fn change<'a>(
     };
     let may_have_failed = match it.ended {
         Some(run) => run.has_failed,
-        None => it.past.is_some_and(|run| !run.has_succeeded),
+        None => it.past.is_some_and(|run| run.failed.contains(&it.order)),
     };
     if may_have_failed && flow.inputs.iter().any(|input| is_missing(input)) {
         return Change::Nothing;
@@ -65,8 +65,10 @@ pub(super) fn change<'a>(
         Some(path) if is_module(path, it.loaded) => hash(&(Some(path.as_str()), content)),
         _ => hash(&(flow.code, name, inputs, token, content, is_spoilt.then_some(it.caller))),
     };
-    if let Some(state) = it.past.and_then(|run| run.random_states.get(name)) {
-        return Change::Define(hash(state));
+    if let Some((run, state)) = it.past.and_then(|run| Some((run, run.random_states.get(name)?))) {
+        // A draw that the source may make and the kernel has not seen.
+        let is_unmoved = write == Some(Write::Changes) && !run.drew.contains(name);
+        return if is_unmoved { Change::Nothing } else { Change::Define(hash(state)) };
     }
     let Some(write) = write else {
         // The same object again, which the memory does not show.
