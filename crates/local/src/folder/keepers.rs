@@ -14,14 +14,16 @@ use environments::KernelChoice;
 const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
 
 impl Folder {
+    /// What keepers say of their kernels, if kernels are kept here.
+    fn kept(&self) -> Vec<(KeeperFolder, KernelFile)> {
+        if self.keeping.is_some() { keepers(&self.process_env.state_folder()) } else { Vec::new() }
+    }
+
     /// The kernels of this program, and those that other servers have left to keepers.
     pub(super) async fn with_kept(&self, mut all: Vec<Arc<LocalKernel>>) -> Vec<Arc<LocalKernel>> {
-        if self.keeping.is_none() {
-            return all;
-        }
         all.retain(|kernel| !kernel.is_only_listed());
         join_all(all.iter().map(|kernel| kernel.refresh())).await;
-        for (folder, record) in keepers(&self.process_env.state_folder()) {
+        for (folder, record) in self.kept() {
             if !self.is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
                 continue;
             }
@@ -63,11 +65,10 @@ impl Folder {
 
     /// Whether a kept kernel runs for the notebook, or has left what it did.
     pub(super) fn keeps_kernel_of(&self, notebook: &Path) -> bool {
-        self.keeping.is_some()
-            && keepers(&self.process_env.state_folder()).into_iter().any(|(folder, record)| {
-                let is_usable = if folder.is_kept() { record.is_ready() } else { record.is_readable() };
-                record.notebook.as_deref() == Some(notebook) && is_usable
-            })
+        self.kept().into_iter().any(|(folder, record)| {
+            let is_usable = if folder.is_kept() { record.is_ready() } else { record.is_readable() };
+            record.notebook.as_deref() == Some(notebook) && is_usable
+        })
     }
 
     /// Whether a kernel is that of this folder or of a notebook in it.
@@ -80,15 +81,12 @@ impl Folder {
     /// gone, of which this may be one under another name.
     fn left_kernels(&self, notebook: &Path, choice: &KernelChoice) -> Vec<String> {
         let mut notices = Vec::new();
-        if self.keeping.is_none() {
-            return notices;
-        }
         // Those that a session here has started are known to it.
         let started = |kernel: &Arc<LocalKernel>| {
             kernel.description().keeping.is_some_and(|keeping| !keeping.is_from_earlier)
         };
         let ours: Vec<_> = self.live_kernels().into_iter().filter(started).collect();
-        for (folder, record) in keepers(&self.process_env.state_folder()) {
+        for (folder, record) in self.kept() {
             let is_left = record.is_ready() && ours.iter().all(|kernel| **kernel.id() != *record.id);
             let Some(of) = record.notebook.as_deref().filter(|_| is_left && folder.is_kept()) else {
                 continue;
@@ -141,12 +139,11 @@ impl Folder {
         notebook: &Path,
         choice: &KernelChoice,
     ) -> Option<Result<Arc<LocalKernel>, String>> {
-        self.keeping.as_ref()?;
         let fits = |(folder, record): &(KeeperFolder, KernelFile)| {
             record.is_of(notebook, &choice.kernelspec.name, &choice.program)
                 && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
         };
-        let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
+        let mut found: Vec<_> = self.kept().into_iter().filter(fits).collect();
         found.sort_unstable_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
         while let Some((folder, record)) = found.pop() {
             let keeper = KeptKernel::ask(folder, record).await;
@@ -177,7 +174,7 @@ impl Folder {
                 && record.is_ready()
                 && folder_of.is_kept()
         };
-        let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
+        let mut found: Vec<_> = self.kept().into_iter().filter(fits).collect();
         found.sort_unstable_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
         for (folder, record) in found {
             let keeper = KeptKernel::ask(folder, record).await;
