@@ -21,7 +21,8 @@ pub(crate) enum Announced {
 impl Run {
     /// Announces it at its kernel, if that is there and takes it, otherwise at its place.
     pub(crate) fn announce(&self, place: &Arc<dyn Place>, kernel: Option<&Arc<dyn Kernel>>) {
-        let is_announced = || self.with(|it| !matches!(it.announced, Announced::Nowhere));
+        let is_announced =
+            || self.with(|it| matches!(it.announced, Announced::Place(_) | Announced::Kernel(_)));
         if kernel.is_some_and(|kernel| self.announce_at(kernel)) || is_announced() {
             return;
         }
