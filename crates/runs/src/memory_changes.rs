@@ -42,14 +42,16 @@ pub struct MemoryChanges {
 /// How many there are of each kind. Every answer says the first two.
 #[derive(Deserialize)]
 struct Counts {
-    new_count: usize,
-    changed_count: usize,
-    #[serde(default)]
-    gone_count: usize,
-    #[serde(default)]
-    exact_names_count: usize,
-    #[serde(default)]
-    exact_cells_count: usize,
+    #[serde(rename = "new_count")]
+    new: usize,
+    #[serde(rename = "changed_count")]
+    changed: usize,
+    #[serde(default, rename = "gone_count")]
+    gone: usize,
+    #[serde(default, rename = "exact_names_count")]
+    exact_names: usize,
+    #[serde(default, rename = "exact_cells_count")]
+    exact_cells: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -77,12 +79,11 @@ impl MemoryChanges {
         let mut read: Self = answer.decode().unwrap_or_default();
         let Ok(counts) = answer.decode::<Counts>() else { return read };
         let unnamed = |count: usize, names: usize| count.saturating_sub(names);
-        let assigned =
-            unnamed(counts.new_count, read.new.len()) + unnamed(counts.changed_count, read.changed.len());
+        let assigned = unnamed(counts.new, read.new.len()) + unnamed(counts.changed, read.changed.len());
         read.unnamed = assigned
-            + unnamed(counts.gone_count, read.gone.len())
-            + unnamed(counts.exact_names_count, read.exact_names.len())
-            + unnamed(counts.exact_cells_count, read.exact_cells.len());
+            + unnamed(counts.gone, read.gone.len())
+            + unnamed(counts.exact_names, read.exact_names.len())
+            + unnamed(counts.exact_cells, read.exact_cells.len());
         let mut names = read.new.iter().map(|new| &new.name).chain(&read.changed);
         read.names_assigned = assigned == 0 && names.all(|name| name.len() < MAX_NAME);
         read

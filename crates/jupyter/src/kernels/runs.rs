@@ -33,16 +33,10 @@ pub(super) struct KernelRuns {
 struct EarlierRuns {
     /// What our log had in it when we claimed it. Its runs are followed.
     past: Option<Past>,
-    /// Runs that can only be read.
-    ended: Vec<Ended>,
+    /// Logs that can only be read, with the end of the runs that do not end there.
+    ended: Vec<(RunLog, Past, Outcome)>,
     orphans: Vec<Orphan>,
     has_looked_elsewhere: bool,
-}
-
-struct Ended {
-    log: RunLog,
-    past: Past,
-    outcome: Outcome,
 }
 
 impl KernelRuns {
@@ -59,11 +53,7 @@ impl KernelRuns {
             None => logging.logs.begin(&server, &kernel),
         };
         let outcome = Outcome::Lost { is_started: false, cause: LossCause::Disconnected };
-        left.ended.extend(claimed.into_iter().map(|(log, past)| Ended {
-            log,
-            past,
-            outcome: outcome.clone(),
-        }));
+        left.ended.extend(claimed.into_iter().map(|(log, past)| (log, past, outcome.clone())));
         Arc::new(Self { logging, server, kernel, log: Arc::new(log), left: Mutex::new(left) })
     }
 
@@ -128,8 +118,7 @@ impl KernelRuns {
     pub(super) fn claim_gone(&self, kernel: &str, how: &str) {
         let outcome = Outcome::KernelDied { how: how.into() };
         let claimed = self.logging.logs.claim(&self.server, kernel).into_iter();
-        let ended = claimed.map(|(log, past)| Ended { log, past, outcome: outcome.clone() });
-        self.left.lock().ended.extend(ended);
+        self.left.lock().ended.extend(claimed.map(|(log, past)| (log, past, outcome.clone())));
     }
 
     /// Whether earlier servers have left runs that are not taken yet.
@@ -144,7 +133,7 @@ impl KernelRuns {
             let mut left = self.left.lock();
             (std::mem::take(&mut left.ended), std::mem::take(&mut left.orphans))
         };
-        for Ended { log, past, outcome } in ended {
+        for (log, past, outcome) in ended {
             let log = Arc::new(log);
             let followed = past.requests();
             let (session, records) = (past.header.session.clone(), past.records.clone());

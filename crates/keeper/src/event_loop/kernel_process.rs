@@ -33,8 +33,8 @@ impl Keeper {
         let limit = if self.log.size() > super::MAX_LOG_BYTES { 0 } else { MAX_RUN_BYTES };
         match self.runs.decide(channel, &peek, bytes, limit) {
             LogDecision::Keep => {
-                self.write(&LogRecord::FromKernel { channel, parts: parts.clone() });
                 self.runs.on_message(SystemTime::now(), channel, &peek, &parts);
+                self.write(&LogRecord::FromKernel { channel, parts });
             }
             LogDecision::CutFromHere => {
                 let message = peek.parent.clone();

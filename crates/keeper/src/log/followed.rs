@@ -99,7 +99,7 @@ impl LogFollower {
 
     /// The runs, the oldest first, with what each has shown.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &LoggedRun> {
-        self.runs.iter()
+        self.runs.all().iter()
     }
 }
 

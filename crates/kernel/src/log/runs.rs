@@ -167,8 +167,8 @@ impl RunsInLog {
     }
 
     /// The runs, the oldest first.
-    pub fn iter(&self) -> std::slice::Iter<'_, LoggedRun> {
-        self.runs.iter()
+    pub fn all(&self) -> &[LoggedRun] {
+        &self.runs
     }
 
     /// The runs that nobody has acknowledged.

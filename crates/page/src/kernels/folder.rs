@@ -95,8 +95,8 @@ impl FolderMachine {
     async fn seen(&self) -> Vec<SeenKernel> {
         // Before the logs: a run that is handed over during that time is seen here.
         let state = self.process_env.own_state_dir();
-        let waiting =
-            tokio::task::spawn_blocking(|| state.map(waiting_runs)).await.ok().flatten().unwrap_or_default();
+        let waiting = tokio::task::spawn_blocking(move || state.as_deref().map(waiting_runs)).await;
+        let waiting = waiting.ok().flatten().unwrap_or_default();
         let waiting = waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file)));
         let waiting: Vec<SeenRun> = waiting.collect();
         let kernels = self.kernels().await;
@@ -201,8 +201,8 @@ impl Machine for FolderMachine {
 }
 
 /// The logs in which servers have announced runs whose kernel is not ready.
-fn waiting_runs(state: PathBuf) -> Vec<LogFollower> {
-    let written = RunLogs::of_waiting_runs(&state).current("").into_iter().filter(CurrentLog::is_written);
+fn waiting_runs(state: &Path) -> Vec<LogFollower> {
+    let written = RunLogs::of_waiting_runs(state).current("").into_iter().filter(CurrentLog::is_written);
     let logs = written.map(|log| LogFollower::of_file(log.path, log.start));
     logs.filter_map(|mut log| log.read().is_ok().then_some(log)).collect()
 }

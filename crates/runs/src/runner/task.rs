@@ -55,7 +55,9 @@ impl Runner {
         let kernel = expected.filter(|kernel| is_started(&**kernel));
         for run in runs {
             run.set_stage("waiting for earlier runs of this session");
-            kernel.iter().for_each(|kernel| run.set_kernel(kernel.clone()));
+            if let Some(kernel) = &kernel {
+                run.set_kernel(kernel.clone());
+            }
             run.announce(notebook.place(), kernel.as_ref());
         }
         let restarts = || kernel.as_ref().map(|kernel| self.queue(kernel.id()).restarts());

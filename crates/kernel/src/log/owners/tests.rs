@@ -31,7 +31,7 @@ fn acknowledged(run: &str) -> LogRecord {
 }
 
 fn is_running(runs: &RunsInLog) -> bool {
-    runs.iter().any(LoggedRun::is_running)
+    runs.all().iter().any(LoggedRun::is_running)
 }
 
 fn peek(kind: &str, parent: &str, state: Option<&str>) -> Peek {
