@@ -75,7 +75,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         call_timeout: None,
         network_timeout: options.network.network_timeout,
     };
-    let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
+    let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone());
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(tab.attempts(), state_env.clone())));
     let has_tab = is_tab_a_place(&serving.allowed.policy());
     let folder = match &server {
@@ -192,7 +192,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
         network_timeout: options.network.network_timeout,
     };
-    let (tab, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
+    let (tab, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone());
     let attempts = tab.attempts();
     let runtime =
         options.enable_runtime.then(|| colab_runtime(&options, &process_env, tab.clone())).transpose()?;

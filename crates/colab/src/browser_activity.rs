@@ -48,12 +48,8 @@ impl BrowserEvent {
 pub(crate) enum Diagnosis {
     NoBrowser,
     PromptShowing,
-    Blocked,
-    Refused(String),
-    PageRefused(String),
-    Busy,
-    Connected,
-    Disconnected,
+    /// What happened last.
+    After(BrowserEvent),
 }
 
 /// A position in the recorded events.
@@ -94,21 +90,17 @@ impl BrowserActivity {
     /// rejected after the close, it would be `Busy`, and in the next attempt `Disconnected` again.
     pub(crate) fn diagnose(&self, since: Mark, is_silent: bool) -> Diagnosis {
         if self.is_connected {
-            return Diagnosis::Connected;
+            return Diagnosis::After(BrowserEvent::Connected);
         }
         if is_silent {
             return Diagnosis::PromptShowing;
         }
-        let is_new = self.count > since.0;
         match &self.latest {
-            Some(BrowserEvent::ClosedSilently) => Diagnosis::Blocked,
-            Some(BrowserEvent::Refused(check)) => Diagnosis::Refused(check.clone()),
-            Some(BrowserEvent::PageRefused(check)) => Diagnosis::PageRefused(check.clone()),
-            Some(BrowserEvent::RejectedBusy) if is_new => Diagnosis::Busy,
-            Some(BrowserEvent::Disconnected | BrowserEvent::Connected | BrowserEvent::RejectedBusy) => {
-                Diagnosis::Disconnected
-            }
             None => Diagnosis::NoBrowser,
+            Some(BrowserEvent::RejectedBusy) if self.count <= since.0 => {
+                Diagnosis::After(BrowserEvent::Disconnected)
+            }
+            Some(event) => Diagnosis::After(event.clone()),
         }
     }
 }
@@ -126,27 +118,27 @@ impl Diagnosis {
                  answer \"Allow\" to the question about other apps and services on this device. The connection stays \
                  open. Then {retry}."
             ),
-            Self::Blocked => "A browser connected and closed the connection without sending anything: the permission prompt of a \
+            Self::After(BrowserEvent::ClosedSilently) => "A browser connected and closed the connection without sending anything: the permission prompt of a \
                  tab was blocked or dismissed. The person should click the icon left of the address bar, allow \
                  access to apps on this device (local network access) for colab.research.google.com, and \
                  reload the tab."
                 .to_owned(),
-            Self::Refused(check) => format!(
+            Self::After(BrowserEvent::Refused(check)) => format!(
                 "A browser connected and was refused: {check}. This is usually a tab that was opened for an \
                  earlier start of this server. The person should close that tab and open the URL below."
             ),
-            Self::PageRefused(check) => format!(
+            Self::After(BrowserEvent::PageRefused(check)) => format!(
                 "A page with the token of this tab was refused: {check}. The person should close that page and open \
                  the URL below in Colab itself."
             ),
-            Self::Busy => "Another tab was rejected because one was already connected, and that one has since disconnected. \
+            Self::After(BrowserEvent::RejectedBusy) => "Another tab was rejected because one was already connected, and that one has since disconnected. \
                  The person should reload the tab to use."
                 .to_owned(),
-            Self::Connected => format!(
+            Self::After(BrowserEvent::Connected) => format!(
                 "A Colab tab is connected but has not finished opening. In a moment, {retry}; if that does not help, \
                  the person should reload the tab."
             ),
-            Self::Disconnected => "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
+            Self::After(BrowserEvent::Disconnected) => "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
                  below, or reconnect the open notebook with the line for Colab's own dialog."
                 .to_owned(),
         }
@@ -164,32 +156,46 @@ mod tests {
         assert_eq!(activity.diagnose(start, false), Diagnosis::NoBrowser);
         assert_eq!(activity.diagnose(start, true), Diagnosis::PromptShowing);
         activity.record(BrowserEvent::ClosedSilently);
-        assert_eq!(activity.diagnose(start, false), Diagnosis::Blocked);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::After(BrowserEvent::ClosedSilently));
         // Another connection is still showing its prompt.
         assert_eq!(activity.diagnose(start, true), Diagnosis::PromptShowing);
         activity.record(BrowserEvent::Refused("missing Origin header".into()));
-        assert_eq!(activity.diagnose(start, false), Diagnosis::Refused("missing Origin header".into()));
+        assert_eq!(
+            activity.diagnose(start, false),
+            Diagnosis::After(BrowserEvent::Refused("missing Origin header".into()))
+        );
         activity.record(BrowserEvent::PageRefused("invalid Origin header".into()));
-        assert_eq!(activity.diagnose(start, false), Diagnosis::PageRefused("invalid Origin header".into()));
+        assert_eq!(
+            activity.diagnose(start, false),
+            Diagnosis::After(BrowserEvent::PageRefused("invalid Origin header".into()))
+        );
         activity.record(BrowserEvent::Connected);
         activity.record(BrowserEvent::RejectedBusy);
-        assert_eq!(activity.diagnose(start, true), Diagnosis::Connected);
+        assert_eq!(activity.diagnose(start, true), Diagnosis::After(BrowserEvent::Connected));
         activity.record(BrowserEvent::Disconnected);
-        assert_eq!(activity.diagnose(start, false), Diagnosis::Disconnected);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::After(BrowserEvent::Disconnected));
         activity.record(BrowserEvent::RejectedBusy);
-        assert_eq!(activity.diagnose(start, false), Diagnosis::Busy);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::After(BrowserEvent::RejectedBusy));
     }
 
     #[test]
     fn what_came_without_a_token_is_said_of_any_tab() {
-        for state in [Diagnosis::PromptShowing, Diagnosis::Blocked, Diagnosis::Refused("x".into())] {
+        for state in [
+            Diagnosis::PromptShowing,
+            Diagnosis::After(BrowserEvent::ClosedSilently),
+            Diagnosis::After(BrowserEvent::Refused("x".into())),
+        ] {
             let text = state.describe("call it again");
             assert!(
                 text.contains(" a tab ") && !text.contains(" it is ") && !text.contains(" its "),
                 "{text}"
             );
         }
-        assert!(Diagnosis::PageRefused("x".into()).describe("call it again").contains("of this tab"));
+        assert!(
+            Diagnosis::After(BrowserEvent::PageRefused("x".into()))
+                .describe("call it again")
+                .contains("of this tab")
+        );
     }
 
     #[test]
@@ -197,12 +203,12 @@ mod tests {
         let states = [
             Diagnosis::NoBrowser,
             Diagnosis::PromptShowing,
-            Diagnosis::Blocked,
-            Diagnosis::Refused("x".into()),
-            Diagnosis::PageRefused("x".into()),
-            Diagnosis::Busy,
-            Diagnosis::Connected,
-            Diagnosis::Disconnected,
+            Diagnosis::After(BrowserEvent::ClosedSilently),
+            Diagnosis::After(BrowserEvent::Refused("x".into())),
+            Diagnosis::After(BrowserEvent::PageRefused("x".into())),
+            Diagnosis::After(BrowserEvent::RejectedBusy),
+            Diagnosis::After(BrowserEvent::Connected),
+            Diagnosis::After(BrowserEvent::Disconnected),
         ];
         let texts: std::collections::HashSet<String> =
             states.iter().map(|state| state.describe("call it again")).collect();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use crate::browser::{Browser, BrowserCommand};
-use crate::browser_activity::{Diagnosis, Mark};
+use crate::browser_activity::{BrowserEvent, Diagnosis, Mark};
 use crate::handshake;
 use crate::notebook_url::NotebookUrl;
 use crate::relay::Settings;
@@ -111,7 +111,7 @@ impl ConnectTool {
     pub(crate) fn explain(&self, failure: NotJoined, url: &NotebookUrl, retry: &str) -> Vec<String> {
         let NotJoined { diagnosis, browser_problem } = failure;
         let mut sentences = vec![diagnosis.describe(retry)];
-        if diagnosis != Diagnosis::Connected {
+        if diagnosis != Diagnosis::After(BrowserEvent::Connected) {
             sentences.extend(browser_problem);
             sentences.push(self.directions(url, retry));
         }
@@ -185,7 +185,7 @@ impl ConnectTool {
         // A call with timeout 0 only asks for the state. A tab that shows its prompt is open already; that of a tab which
         // nobody could open is another's.
         let is_open = match self.connection.diagnose(since) {
-            Diagnosis::Connected => true,
+            Diagnosis::After(BrowserEvent::Connected) => true,
             Diagnosis::PromptShowing => state.is_shown,
             _ => false,
         };

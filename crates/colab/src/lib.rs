@@ -39,5 +39,5 @@ pub use browser::{Browser, BrowserCommand, Desktop};
 pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
 pub use place::ColabPlace;
-pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};
+pub use relay::{Colab, FURTHER_TABS, GROUP, Settings};
 pub use seen_tabs::SeenTab;

@@ -47,11 +47,6 @@ pub struct Colab {
     built_in: Vec<Tool>,
 }
 
-/// The built-in tool definitions are invalid, which is a bug in the build.
-#[derive(Debug, thiserror::Error)]
-#[error("the built-in tool definitions cannot be read: {0}")]
-pub struct BadDefinitions(serde_json::Error);
-
 impl Colab {
     /// Accepts tabs that connect to `listener`: the first with `token`, further ones with one of `further_tokens` each. The
     /// caller runs the returned future, which serves the tabs;
@@ -62,17 +57,14 @@ impl Colab {
         further_tokens: Vec<Secret>,
         settings: Settings,
         shutdown: CancellationToken,
-    ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
+    ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
         let bridge = Arc::new(Bridge::new(listener.port(), settings.network_timeout, shutdown));
         let has_further = !further_tokens.is_empty();
-        let mut built_in = tools::built_in().map_err(BadDefinitions)?;
-        if has_further {
-            tools::let_calls_name_a_tab(&mut built_in).map_err(BadDefinitions)?;
-        }
+        let built_in = tools::built_in(has_further);
         let attempts = bridge.attempts();
         let serving = bridge.clone().serve(listener);
         let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, settings));
-        Ok((Arc::new(Self { tabs, attempts, has_further, built_in }), serving))
+        (Arc::new(Self { tabs, attempts, has_further, built_in }), serving)
     }
 
     /// How the last attempt of a browser to connect ended, whichever tab was meant.

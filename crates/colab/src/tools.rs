@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use place::Tool;
-use serde::Deserialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 /// The tool that opens Colab and waits for the page.
 pub(crate) const CONNECT: &str = "open_colab_browser_connection";
@@ -20,31 +20,20 @@ pub(crate) const READING: [&str; 1] = ["get_cells"];
 /// The definitions in the order of the list: [`CONNECT`] first, [`CALL_ANY`] last.
 const DEFINITIONS: &str = include_str!("tools.json");
 
-pub(crate) fn built_in() -> Result<Vec<Tool>, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
-    let definitions: Vec<serde_json::Value> = serde_json::from_str(DEFINITIONS)?;
-    let tool = |definition: serde_json::Value| {
-        let raw: Box<RawValue> = to_raw_value(&definition)?;
-        let Named { name } = serde_json::from_value(definition)?;
-        Ok(Tool { name, definition: Arc::from(raw) })
+/// The tools of a page; with `has_tabs`, [`CALL_ANY`] has an argument for the tab. A test shows that they can be read.
+pub(crate) fn built_in(has_tabs: bool) -> Vec<Tool> {
+    let definitions: Vec<Value> = serde_json::from_str(DEFINITIONS).unwrap_or_default();
+    let tool = |mut definition: Value| {
+        let name = definition["name"].as_str()?.to_owned();
+        if has_tabs && name == CALL_ANY {
+            definition["inputSchema"]["properties"]["notebook"] = serde_json::json!({
+                "type": "string",
+                "description": "The path of its notebook, e.g. colab:2; default: colab:",
+            });
+        }
+        Some(Tool { name, definition: Arc::from(to_raw_value(&definition).ok()?) })
     };
-    definitions.into_iter().map(tool).collect()
-}
-
-/// Gives [`CALL_ANY`] an argument for the tab.
-pub(crate) fn let_calls_name_a_tab(tools: &mut [Tool]) -> Result<(), serde_json::Error> {
-    for tool in tools.iter_mut().filter(|tool| tool.name == CALL_ANY) {
-        let mut definition: serde_json::Value = serde_json::from_str(tool.definition.get())?;
-        definition["inputSchema"]["properties"]["notebook"] = serde_json::json!({
-            "type": "string",
-            "description": "The path of its notebook, e.g. colab:2; default: colab:",
-        });
-        tool.definition = Arc::from(to_raw_value(&definition)?);
-    }
-    Ok(())
+    definitions.into_iter().filter_map(tool).collect()
 }
 
 /// The list that agents see: the built-in tools, replaced by the page's definitions of the same name, then the page's
@@ -63,6 +52,8 @@ pub(crate) fn merge(built_in: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
+
     use super::*;
 
     fn page_tool(name: &str) -> Tool {
@@ -76,9 +67,7 @@ mod tests {
 
     #[test]
     fn a_server_with_several_tabs_lets_calls_name_one() {
-        let mut tools = built_in().unwrap();
-        let before = tools.clone();
-        let_calls_name_a_tab(&mut tools).unwrap();
+        let (before, tools) = (built_in(false), built_in(true));
         let is_changed = |(old, new): (&Tool, &Tool)| old.definition.get() != new.definition.get();
         let changed: Vec<_> = before.iter().zip(&tools).map(is_changed).collect();
         assert_eq!(changed, [false, false, false, false, false, false, false, false, true]);
@@ -87,7 +76,7 @@ mod tests {
 
     #[test]
     fn without_a_page_the_built_in_tools_are_listed() {
-        let ours = built_in().unwrap();
+        let ours = built_in(false);
         let merged = merge(&ours, None);
         assert_eq!(
             names(&merged),
@@ -107,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_pages_definitions_replace_the_built_in_ones_and_extra_ones_are_added() {
-        let ours = built_in().unwrap();
+        let ours = built_in(false);
         let page =
             [page_tool("colab_extra"), page_tool("get_cells"), page_tool(CONNECT), page_tool(CALL_ANY)];
         let merged = merge(&ours, Some(&page));

@@ -213,12 +213,8 @@ pub(crate) fn read_specs(body: &[u8]) -> Option<Vec<Spec>> {
 }
 
 pub(crate) fn read_tier(body: &[u8]) -> Option<Tier> {
-    #[derive(Deserialize)]
-    struct Body {
-        #[serde(default)]
-        tier: String,
-    }
-    let Body { tier } = serde_json::from_slice(body).ok()?;
+    let body: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body).ok()?;
+    let tier = body.get("tier").map_or(Some(""), serde_json::Value::as_str)?;
     Some(match tier.trim_start_matches("SUBSCRIPTION_TIER_") {
         "FREE" | "NONE" => Tier::Free,
         "PRO" => Tier::Pro,

@@ -13,10 +13,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http_body::Body;
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
@@ -48,8 +48,6 @@ pub struct Limits {
     /// How long the head of a request may take, and how long a connection may be idle before a further one.
     pub head: Duration,
 }
-
-pub type Response<B> = hyper::Response<B>;
 
 /// A listener, as its connections see it.
 pub trait Door: Send + Sync + 'static {

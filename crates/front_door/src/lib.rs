@@ -5,6 +5,6 @@ mod connections;
 mod policy;
 mod websocket;
 
-pub use connections::{Caller, Door, Limits, Response, serve};
+pub use connections::{Caller, Door, Limits, serve};
 pub use policy::{Origins, Policy, Refusal, candidates};
 pub use websocket::accept;

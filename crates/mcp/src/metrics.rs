@@ -55,30 +55,18 @@ impl Metrics {
 
 /// Counts a session as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Counted {
-    metrics: Arc<Metrics>,
-    sessions: i64,
-}
+pub(crate) struct Counted(Arc<Metrics>);
 
 impl Counted {
     pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
-        Self::count(metrics, 1)
-    }
-
-    /// For calls without a session, which are not counted as one.
-    pub(crate) fn no_session(metrics: Arc<Metrics>) -> Self {
-        Self::count(metrics, 0)
-    }
-
-    fn count(metrics: Arc<Metrics>, sessions: i64) -> Self {
-        metrics.sessions.fetch_add(sessions, Ordering::Relaxed);
-        Self { metrics, sessions }
+        metrics.sessions.fetch_add(1, Ordering::Relaxed);
+        Self(metrics)
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.metrics.sessions.fetch_sub(self.sessions, Ordering::Relaxed);
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -106,7 +94,6 @@ mod tests {
     fn sessions_are_counted_while_they_live() {
         let metrics = Arc::new(Metrics::default());
         let (one, two) = (Counted::new(metrics.clone()), Counted::new(metrics.clone()));
-        let _nobody = Counted::no_session(metrics.clone());
         assert_eq!(metrics.sessions(), 2);
         drop(one);
         assert_eq!(metrics.sessions(), 1);

@@ -94,11 +94,11 @@ impl Server {
 
     /// The handler of one agent's session, which ends with `ended`.
     pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
-        Session::new(self, ended, Counted::new(self.metrics.clone()))
+        Session::new(self, ended, Some(Counted::new(self.metrics.clone())))
     }
 
     /// One handler for all callers that do not use the protocol.
     pub(crate) fn no_session(&self, ended: &CancellationToken) -> Session {
-        Session::new(self, ended, Counted::no_session(self.metrics.clone()))
+        Session::new(self, ended, None)
     }
 }

@@ -1,13 +1,14 @@
 //! One agent's session: what it may see, and what ends with it.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures_util::future::OptionFuture;
 use parking_lot::Mutex;
 use place::Relay;
 use rmcp::model::{ErrorData, LoggingLevel};
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::value::RawValue;
 use tokio::sync::watch::{self, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -36,7 +37,8 @@ pub(crate) struct Session {
     pub(crate) server: Server,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,
-    _counted: Counted,
+    /// `None` for callers that do not use the protocol.
+    _counted: Option<Counted>,
     /// Cancelled when the session ends; all tasks of the session end with it.
     pub(crate) over: CancellationToken,
     _guard: DropGuard,
@@ -47,13 +49,11 @@ pub(crate) struct Session {
     pub(crate) subscriptions: Subscriptions,
     /// For calls and subscriptions.
     room: Arc<Semaphore>,
-    /// Stands in for a source of tools that is missing.
-    unchanging: watch::Sender<u64>,
 }
 
 impl Session {
     /// A session of `server` that ends with `ended`.
-    pub(crate) fn new(server: &Server, ended: &CancellationToken, counted: Counted) -> Self {
+    pub(crate) fn new(server: &Server, ended: &CancellationToken, counted: Option<Counted>) -> Self {
         let over = ended.child_token();
         Self {
             notebooks: server.workspace.clone().map(workspace::Session::new).map(Arc::new),
@@ -66,7 +66,6 @@ impl Session {
             is_notified: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
             room: Arc::new(Semaphore::new(MAX_OPEN)),
-            unchanging: watch::Sender::new(0),
         }
     }
 
@@ -141,14 +140,9 @@ impl Session {
     }
 
     pub(crate) fn changes(&self) -> Changes {
-        let unchanging = || self.unchanging.subscribe();
-        Changes {
-            relayed: self.server.relay.as_ref().map_or_else(unchanging, |relay| relay.changes()),
-            own: self
-                .notebooks
-                .as_ref()
-                .map_or_else(unchanging, |notebooks| notebooks.workspace().places().capabilities()),
-        }
+        let relayed = self.server.relay.as_ref().map(|relay| relay.changes());
+        let own = self.notebooks.as_ref().map(|notebooks| notebooks.workspace().places().capabilities());
+        Changes { relayed, own }
     }
 
     pub(crate) fn log_level(&self) -> LoggingLevel {
@@ -163,33 +157,25 @@ impl Session {
     pub(crate) fn list(&self, can_ask: bool, has_views: bool) -> String {
         let tools = self.tools(can_ask);
         let tools = if has_views { apps::with_views(tools) } else { tools };
-        let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
-        let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
-        let mut list = String::with_capacity(length + 16);
-        list.push_str(r#"{"tools":["#);
-        for (index, definition) in definitions.iter().enumerate() {
-            if index > 0 {
-                list.push(',');
-            }
-            list.push_str(definition.get());
-        }
-        list.push_str("]}");
-        list
+        let definitions: Vec<&str> = tools.iter().map(|tool| tool.definition.get()).collect();
+        format!(r#"{{"tools":[{}]}}"#, definitions.join(","))
     }
 }
 
 /// Changes whenever the tools may have changed.
 pub(crate) struct Changes {
-    relayed: watch::Receiver<u64>,
-    own: watch::Receiver<u64>,
+    relayed: Option<watch::Receiver<u64>>,
+    own: Option<watch::Receiver<u64>>,
 }
 
 impl Changes {
     /// Fails when there will be no more changes.
     pub(crate) async fn changed(&mut self) -> Result<(), RecvError> {
+        let changed = |source: Option<_>| OptionFuture::from(source.map(watch::Receiver::changed));
         tokio::select! {
-            changed = self.relayed.changed() => changed,
-            changed = self.own.changed() => changed,
+            Some(changed) = changed(self.relayed.as_mut()) => changed,
+            Some(changed) = changed(self.own.as_mut()) => changed,
+            else => pending().await,
         }
     }
 }

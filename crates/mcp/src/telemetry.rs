@@ -136,11 +136,11 @@ impl Extractor for Meta<'_> {
 /// Serves a call of the tool within its span, and counts, records and logs how it ends.
 pub(crate) fn traced<F: Future<Output = Result<Reply, Error>>>(
     session: &Session,
-    tool: String,
+    tool: &str,
     span: Span,
     call: F,
 ) -> impl Future<Output = Result<Reply, Error>> + use<F> {
-    let own = session.notebooks.as_ref().and_then(|_| tools::find(&tool)).map(|tool| tool.name);
+    let own = session.notebooks.as_ref().and_then(|_| tools::find(tool)).map(|tool| tool.name);
     let open = Open {
         metrics: session.server.metrics.clone(),
         own,

@@ -163,7 +163,7 @@ impl Session {
         };
         let span = telemetry::call_span(self, &name, context);
         let call = Call { name: name.clone(), params: params.clone(), reports, wants_progress };
-        let work = Box::pin(telemetry::traced(self, name.clone(), span, self.answer(call, caller)));
+        let work = Box::pin(telemetry::traced(self, &name, span, self.answer(call, caller)));
         Ok(OngoingCall { name, params, permissions, turn, work, reports: reported, questions, cancelled })
     }
 

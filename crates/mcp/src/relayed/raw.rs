@@ -17,7 +17,6 @@ use rmcp::model::{
     ServerResult,
 };
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// The member of `_meta` that holds a result. It never reaches an agent.
@@ -135,7 +134,7 @@ fn replace_result(text: &str, result: &str) -> serde_json::Result<String> {
     let result = match body {
         None => result,
         Some(body) => {
-            let own: HashMap<String, IgnoredAny> = serde_json::from_str(&result)?;
+            let own: HashMap<String, &RawValue> = serde_json::from_str(&result)?;
             additions.retain(|name, _| !own.contains_key(name));
             let text = serde_json::to_string(&additions)?;
             let added = text.trim_start_matches('{').trim_end_matches('}');

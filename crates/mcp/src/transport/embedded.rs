@@ -19,10 +19,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tower_service::Service as _;
 
 use super::admin_api::failed;
-use super::http::{MAX_BODY, protocol};
+use super::http::{MAX_BODY, protocol, routed};
 pub use super::websocket::SocketSession;
 use super::websocket::WebSockets;
 use crate::progress::MAX_QUEUED_REPORTS;
@@ -61,10 +60,7 @@ impl Embedded {
     /// answer may be a long stream.
     pub async fn answer(&self, mut request: Request<Bytes>, may: Permissions) -> Response<Body> {
         request.extensions_mut().insert(may);
-        match self.router.clone().call(request.map(Body::from)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        routed(self.router.clone(), request.map(Body::from)).await
     }
 
     /// Starts a session for a WebSocket at `/mcp` that the other server has accepted, for a user with these permissions. `None` if there
@@ -101,14 +97,7 @@ impl PageFiles {
         if !page::is_open(request.uri().path()) {
             return None;
         }
-        let mut router = self.router.clone();
-        let request = request.clone().map(Body::from);
-        Some(async move {
-            match router.call(request).await {
-                Ok(response) => response,
-                Err(never) => match never {},
-            }
-        })
+        Some(routed(self.router.clone(), request.clone().map(Body::from)))
     }
 }
 
@@ -186,7 +175,7 @@ async fn call(
     let span = telemetry::plain_call_span(&session, &name, &headers);
     let call = Call { name: name.clone(), params: Arc::from(params), reports, wants_progress: false };
     let answer = session.answer(call, Caller::with(may));
-    let called = match telemetry::traced(&session, name, span, answer).await {
+    let called = match telemetry::traced(&session, &name, span, answer).await {
         Ok(Reply::Relayed(Answer::Result(result))) => Ok(Called { success: !is_error(&result), result }),
         Ok(Reply::Relayed(Answer::Error(error))) => {
             return failed(StatusCode::OK, error.get()).into_response();

@@ -86,10 +86,15 @@ impl Door for Checked {
     async fn answer(self: Arc<Self>, request: hyper::Request<Incoming>, caller: Caller) -> Response {
         let mut request = request.map(|body| Body::new(Patient::new(Body::new(body))));
         request.extensions_mut().insert(caller);
-        match self.0.clone().call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        routed(self.0.clone(), request).await
+    }
+}
+
+/// The answer of a router, which never fails.
+pub(super) async fn routed(mut router: Router, request: Request) -> Response {
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }
 
