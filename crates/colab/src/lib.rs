@@ -2,8 +2,8 @@
 //! server there. [`Colab`] offers the first tab's tools as a [`place::Relay`], and the notebooks of all tabs as a
 //! [`place::Place`].
 //!
-//! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
-//! and `browser_activity` explains why a tab is not connected. Around them, `bridge` accepts connections, `tab_connection`
+//! State machines without sockets: `page_session` speaks MCP with one page, and `browser_activity` explains why a tab is not
+//! connected. Around them, `bridge` answers connections, which `handshake` authorizes, `tab_connection`
 //! keeps the page of one tab, `driver` and `socket` move frames, and `page` holds the calls in flight.
 //! `connect_tool` opens a tab in a `browser`, through a `redirect` file, `tab` calls its tools, `tabs` knows them all, `place`,
 //! `document` and `tab_kernel` make a place of them, `seen_tabs` is that place as the person's page looks at it, and `relay` puts all
