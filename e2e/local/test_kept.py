@@ -207,7 +207,7 @@ async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end:
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_name="silent")
         assert f"run {run} of cell {cell_id} in {NOTEBOOK} did not run" in text
-        await until(lambda: not machine.folders, "what the keeper left is removed")
+        await until(lambda: not machine.folders and not machine.home.waiting_logs, "what the keeper left is removed")
 
 
 async def test_a_run_that_is_cancelled_while_its_kernel_starts_leaves_nothing(machine: Machine) -> None:
@@ -216,6 +216,7 @@ async def test_a_run_that_is_cancelled_while_its_kernel_starts_leaves_nothing(ma
         await server.call("interrupt_kernel", run_id=run)
         assert "Its kernel" in await server.call("unuse_notebook")
         await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
+        assert not machine.home.waiting_logs
 
 
 async def test_a_kernel_that_starts_can_be_stopped_at_the_command_line(machine: Machine) -> None:
@@ -225,8 +226,7 @@ async def test_a_kernel_that_starts_can_be_stopped_at_the_command_line(machine: 
         assert kernel["state"] == "starting"
         assert "stopped" in machine.kernels_command("stop", "--all")
         assert "was stopped while it was starting" in await server.call("get_run", run_id=run, wait_seconds=LONG)
-        # That of the keeper, and that in which the server had announced the run.
-        await until(lambda: not machine.folders, "nothing is left to tell")
+        await until(lambda: not machine.folders and not machine.home.waiting_logs, "nothing is left to tell")
 
 
 async def test_what_another_server_has_changed_is_left_out(machine: Machine) -> None:

@@ -67,12 +67,14 @@ class Home:
         """The folders of keepers that have ended: whose lock nobody holds."""
         return [folder for folder in self.keeper_folders if not _is_locked(folder / "lock")]
 
+    @property
+    def waiting_logs(self) -> list[Path]:
+        """The logs in which servers announce runs that wait for a kernel."""
+        return list((self.folder / "state/cellbridge/waiting").glob("*.log"))
+
     def left_by_servers(self) -> list[Path]:
-        """The folders in which servers that have ended had announced runs that waited for a kernel. The next server in the same
-        folder reports these runs, and removes what is there."""
-        # Whoever makes a folder locks it before there is a log.
-        logged = [folder for folder in self.keeper_folders if any(folder.glob("log.*"))]
-        return [folder for folder in logged if not _is_locked(folder / "lock") and not (folder / "kernel.json").exists()]
+        """The waiting logs of servers that have ended. The next server in the same folder reports their runs, and removes them."""
+        return [log for log in self.waiting_logs if not _is_locked(log)]
 
     def install(self, name: str, argv: list[str], **further: object) -> None:
         """Installs a kernelspec."""

@@ -63,8 +63,8 @@ class Machine:
 
     def logged(self) -> str:
         """What the keepers, and servers with runs that wait for one, have written down."""
-        logs = (log for folder in self.home.keeper_folders for log in folder.glob("log.*"))
-        return "".join(log.read_text(errors="replace") for log in logs)
+        logs = [log for folder in self.home.keeper_folders for log in folder.glob("log.*")]
+        return "".join(log.read_text(errors="replace") for log in [*logs, *self.home.waiting_logs])
 
     def gate(self, name: str = "gate") -> tuple[Path, str]:
         path = self.root / name

@@ -112,8 +112,8 @@ def nothing_is_left(mark: str, home: Home) -> None:
         for kernel in json.loads(_kernels(mark, home, "--json")):
             if kernel["state"] == "ended; its last runs have not been read":
                 _kernels(mark, home, "stop", kernel["id"])
-    for folder in home.left_by_servers():
-        shutil.rmtree(folder, ignore_errors=True)
+    for log in home.left_by_servers():
+        log.unlink(missing_ok=True)
     try:
         wait_until(lambda: not home.left_by_keepers(), lambda: f"left behind: {home.left_by_keepers()}")
     finally:
