@@ -32,7 +32,7 @@ use crate::file::FileExporter;
 pub use crate::settings::Settings;
 
 /// The targets of our own log: the crates of this program that log. Libraries log whole messages, with the contents of notebooks.
-pub const LOGGED: [&str; 25] = [
+pub const LOGGED: [&str; 26] = [
     "_native",
     "cellbridge",
     "calls",
@@ -41,6 +41,7 @@ pub const LOGGED: [&str; 25] = [
     "doctor",
     "environments",
     "files",
+    "front_door",
     "jupyter",
     "keeper",
     "kernel",
