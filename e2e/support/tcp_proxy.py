@@ -73,9 +73,11 @@ class TcpProxy:
         try:
             while read := await source.read(_PIECE):
                 await self._flows.wait()
-                sink.write(read)
+                is_closed = self.closes_sockets and read.startswith(b"HTTP/1.1 101 ")
+                # A server may send messages with the head, after which the socket would be a good one.
+                sink.write(read.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if is_closed else read)
                 await sink.drain()
-                if self.closes_sockets and read.startswith(b"HTTP/1.1 101 "):
+                if is_closed:
                     break
             if sink.can_write_eof():
                 sink.write_eof()
