@@ -110,7 +110,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         AbortOnDropHandle::new(tokio::spawn(page))
     });
     let relay: Arc<dyn Relay> = Arc::new(ColabSubset::new(tab));
-    let mut server = notebook_server(&workspace, Some(relay), serving, endpoint.as_ref(), machine, &state_env);
+    let mut server =
+        notebook_server(&workspace, Some(relay), serving, endpoint.as_ref(), machine, &state_env);
     server.lists_all_tools = true;
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;

@@ -10,7 +10,8 @@
 //!   methods under the name of their class, for the cells that read that name: to read a function is to call it, or to
 //!   hand it to something that may. A lambda counts as called where it stands, unless a name is assigned to it.
 //! - Of two names for the same object only `a = b` is followed, within a cell or a function; [`Names::aliases`] has what is left of it for
-//!   other cells. What a function does to its parameters is kept beside its effects. The methods of an instance are not followed.
+//!   other cells. What a function does to its parameters is kept beside its effects. Of a class, it
+//!   is kept which methods change their object.
 //! - To use an object that gives each item once, such as an open file or a generator, changes it; [`Names::streams`] has those that a
 //!   cell makes.
 //! - What cells share without a name, such as the configuration of matplotlib, counts as an object with a name of its own; see

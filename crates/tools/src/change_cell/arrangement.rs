@@ -43,7 +43,9 @@ impl Arrangement {
                 neighbour(index.saturating_sub(1))
             ),
             Self::Merge if cell.is_code() => {
-                format!("Cells merged successfully, without outputs: execute_cell shows them again! {what} in")
+                format!(
+                    "Cells merged successfully, without outputs: execute_cell shows them again! {what} in"
+                )
             }
             Self::Merge => format!("Cells merged successfully! {what} in"),
             Self::Duplicate => {
