@@ -2,6 +2,7 @@
 //!
 //! `clippy.toml` and the lints of the root manifest hold the others: what may not be called, printed or left undone.
 
+mod budget;
 mod files;
 mod layers;
 mod lock;
@@ -57,6 +58,7 @@ pub(crate) fn run() -> Result<()> {
     }
     findings.extend(words::check(&project.root)?);
     findings.extend(skill::check(&project)?);
+    findings.extend(budget::check(&project.root)?);
     findings.sort();
     for finding in &findings {
         println!("{finding}");
