@@ -43,8 +43,7 @@ OF = {
 def main() -> None:
     options = arguments()
     start = time.monotonic()
-    parts = set(options.parts.split(","))
-    found = [] if parts == {"orders"} else examples(options.cache)
+    found = [] if options.only.startswith("small/") else examples(options.cache)
     found = [example for example in found if not options.only or options.only in example.name]
     table = edits.chosen() if "chosen" in options.parts else []
     count = options.edits if "random" in options.parts else 0

@@ -33,6 +33,8 @@ def judge_example(given: tuple[argparse.Namespace, Example, int, list[edits.Edit
                 step(judge_edit(options.program, example, edit, truth, folder / f"edit-{number}"))
                 score.add(f"edits, {'chosen' if edit.kind == 'chosen' else 'random'}")
             shutil.rmtree(folder / f"edit-{number}", ignore_errors=True)
+        if "orders" in options.parts and not ordered:
+            ordered = edits.drawn(example.name, sources(example.path), 1, f"orders of {example.name}")
         for number, edit in enumerate(ordered):
             for order in orders_of(edit):
                 at = folder / f"order-{number}-{ORDERS.index(order)}"

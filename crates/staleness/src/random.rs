@@ -95,8 +95,7 @@ pub fn add_random(
 /// the code of the draws as it is does not begin them.
 fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
     for (cell, last) in cells.iter_mut().zip(last) {
-        let Some(run) = last.map(|index| &mut runs[index]).filter(|run| run.can_tell()) else { continue };
-        let is_seen = |state: &Name| run.drew.contains(state) || !REPORTED.contains(&state.as_str());
+        let Some(run) = last.map(|index| &runs[index]).filter(|run| run.can_tell()) else { continue };
         let before = |state: &Name| {
             if run.source == cell.source { cell.random.get(state) } else { run.random.get(state) }
         };
@@ -105,14 +104,22 @@ fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
         let unseen: Vec<Name> = cell
             .random
             .iter()
-            .filter(|(state, it)| !it.seeds && !is_seen(state) && is_as_before(state, it))
+            .filter(|(state, it)| !is_seen(&run.drew, state, it) && is_as_before(state, it))
             .map(|(state, _)| state.clone())
             .collect();
         for state in unseen {
             cell.random.remove(&state);
-            run.random.remove(&state);
         }
     }
+    for run in runs.iter_mut().filter(|run| run.can_tell()) {
+        let Run { drew, random, .. } = run;
+        random.retain(|state, it| is_seen(drew, state, it));
+    }
+}
+
+/// Whether a run may have done this with a state, for all that its kernel has told.
+fn is_seen(drew: &BTreeSet<Name>, state: &Name, it: &RandomUse) -> bool {
+    it.seeds || drew.contains(state) || !REPORTED.contains(&state.as_str())
 }
 
 /// The runs of code that is in no cell any longer, or never was, and the code.

@@ -65,10 +65,8 @@ pub(super) fn change<'a>(
         Some(path) if is_module(path, it.loaded) => hash(&(Some(path.as_str()), content)),
         _ => hash(&(flow.code, name, inputs, token, content, is_spoilt.then_some(it.caller))),
     };
-    if let Some((run, state)) = it.past.and_then(|run| Some((run, run.random_states.get(name)?))) {
-        // A draw that the source may make and the kernel has not seen.
-        let is_unmoved = write == Some(Write::Changes) && !run.drew.contains(name);
-        return if is_unmoved { Change::Nothing } else { Change::Define(hash(state)) };
+    if let Some(state) = it.past.and_then(|run| run.random_states.get(name)) {
+        return Change::Define(hash(state));
     }
     let Some(write) = write else {
         // The same object again, which the memory does not show.

@@ -119,3 +119,16 @@ fn what_only_the_memory_has_shown_counts_after_an_equal_run() {
     story.run_assigning("a", &[]);
     check(&story, &["nothing known", "input changed"]);
 }
+
+#[test]
+fn a_method_that_draws_and_is_not_called_moves_no_state() {
+    let class = "class Dice:\n def roll(self): return random.random()\n def name(self): return 'd'";
+    let mut story =
+        Story::of(&["import random\nrandom.seed(3)", class, "d = Dice()\nd.name()", "random.random()"]);
+    story.run_each(&["a", "b"]);
+    story.run_assigning("c", &["d"]);
+    story.run("d");
+    story.edit("c", "d = Dice()\nd.name() + '!'");
+    story.run_assigning("c", &["d"]);
+    check(&story, &["up to date"; 4]);
+}
