@@ -29,7 +29,7 @@ pub struct Names {
     pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
-    /// Of these, the ones of which the call makes a stream for the function.
+    /// Of these, the ones whose function got a new stream: `reader = Reader(open(p))`.
     pub given_streams: NameSet,
     /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
     /// bases of a class.
@@ -118,7 +118,7 @@ pub struct Effects {
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
     pub is_class: bool,
-    /// Of a class: its methods, by numbers that stand for their names (see [`attribute`](crate::attribute)), and whether they change their object.
+    /// Of a class: for each method, whether it changes its object. The numbers stand for names: see [`attribute`](crate::attribute).
     pub methods: BTreeMap<u32, bool>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,

@@ -12,13 +12,13 @@ use super::Walker;
 use crate::methods::only_reads;
 use crate::shared::attribute;
 
-/// All methods count as this that Python calls for operators.
+/// Stands for each method that Python calls for an operator.
 pub(super) const OPERATOR: &str = "an operator";
 /// Decorators that leave the effect of a method as it is.
 const PLAIN_DECORATORS: [&str; 6] =
     ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
 
-/// A method of the outermost class that the walk is in.
+/// A method of the outermost class around the walk.
 #[derive(Default)]
 pub(super) struct Method {
     name: Name,
@@ -48,7 +48,7 @@ impl Walker {
         }
     }
 
-    /// Notes the call of a method of the object that the method in which the walk is has.
+    /// Records a call of another method of the same object. Tells whether the call is one.
     pub(super) fn is_own_method(&mut self, called: &ExprAttribute) -> bool {
         let Some(method) = self.methods.last_mut() else { return false };
         if called.value.as_call_expr().is_some_and(|call| path_of(&call.func) == ["super"]) {
@@ -73,7 +73,7 @@ impl Walker {
                 callers.entry(called).or_default().push(&method.name);
             }
         }
-        // The method of a base is told by its name.
+        // The body of a base's method is not here, but its name says whether it only reads.
         let of_base = callers.keys().filter(|name| !changing.contains_key(*name) && !only_reads(name));
         let mut open: Vec<&str> = of_base.copied().collect();
         open.extend(changing.iter().filter(|(_, changes)| **changes).map(|(name, _)| *name));
@@ -93,7 +93,7 @@ impl Walker {
     }
 }
 
-/// The name under which uses of an object find a method, if there are such uses.
+/// The name by which a use of an object refers to a method, if any use does.
 fn counted_as(method: &str) -> Option<&str> {
     const OPERATORS: &str = "lshift rshift or and xor add sub mul matmul truediv floordiv mod pow";
     let Some(name) = method.strip_prefix("__").and_then(|name| name.strip_suffix("__")) else {

@@ -1,4 +1,4 @@
-# What a run has changed, found by comparing what there was before and after it.
+# The changes of a run, found by comparing the variables before and after it.
 
 import sys
 import types

@@ -1,4 +1,4 @@
-# What a value holds, as something that is another one after the value was changed in place.
+# Fingerprints of the contents of values: another one after a value was changed in place.
 
 import marshal
 from sys import getsizeof
@@ -50,7 +50,7 @@ class Contents:
         if array.nbytes > MAX_BYTES or array.dtype.kind not in "biufcmMSUO":
             return None
         number = self.number(array.tobytes())
-        # What its objects hold is not looked at.
+        # The contents of its objects are not looked at.
         return (number,) if array.dtype.hasobject else number
 
     def of_columns(self, value, known):
