@@ -3,7 +3,7 @@
 import sys
 import types
 
-from .contents import Contents
+from .contents import Contents, numpy_state
 from .kinds import (
     ARRAYS,
     COLUMNS,
@@ -59,8 +59,10 @@ def mark_of(value, kind, known, contents):
     if (kind is str or kind is bytes) and len(value) <= MAX_HASHED:
         return id(kind), hash(value)
     size = free_size(value, kind, known)
+    # An array or a frame without a size has parts of the person's own classes.
+    is_plain_value = size is not None or known in ("", "re.Pattern", "random.Random")
     try:
-        return id(kind), id(value), size, contents.of(value, kind, known) if size is not None or known in ("", "re.Pattern") else None
+        return id(kind), id(value), size, contents.of(value, kind, known) if is_plain_value else None
     except Exception:
         return id(kind), id(value), size, None
 
@@ -111,11 +113,7 @@ def python_random():
 
 
 def numpy_random():
-    state = shared_random("numpy.random.mtrand", "_rand", "RandomState").get_state(legacy=False)
-    inner = state["state"]
-    key = inner.get("key")
-    numbers = repr(inner) if key is None else (hash(key.tobytes()), inner["pos"])
-    return numbers, state.get("has_gauss"), state.get("gauss")
+    return numpy_state(shared_random("numpy.random.mtrand", "_rand", "RandomState").get_state(legacy=False))
 
 
 def torch_random():

@@ -4,7 +4,7 @@ import marshal
 from sys import getsizeof
 from time import perf_counter
 
-from .kinds import CONTAINERS, MISSING, bases_of_type, class_entry, library_class, module_of, own_attributes
+from .kinds import CONTAINERS, MISSING, bases_of_type, class_entry, is_of_library, library_class, module_of, own_attributes
 
 # So much of one value is looked at, and of all of them in one look.
 MAX_ITEMS = 1000
@@ -37,6 +37,10 @@ class Contents:
             return self.of_columns(value, known)
         if known == "re.Pattern":
             return 0
+        if known == "random.Random":
+            return hash(value.getstate())
+        if module_of(kind) in ("numpy.random.mtrand", "numpy.random._generator") and is_of_library(kind):
+            return numpy_state(value.get_state(legacy=False) if hasattr(value, "get_state") else value.bit_generator.state)
         if is_of_notebook(kind):
             own = own_attributes(value)
             return self.number(marshal.dumps(own, 2)) if is_small(own) else None
@@ -78,6 +82,14 @@ def parts_of(values):
     own = own_attributes(values)
     found = [getattr(values, name, None) for name in ("_ndarray", "_pa_array")] + [own.get(name) for name in ("_data", "_mask")]
     return [it for it in found if it is not None]
+
+
+def numpy_state(state):
+    """A number for the state of a generator of NumPy."""
+    inner = state["state"]
+    key = inner.get("key")
+    numbers = repr(inner) if key is None else (hash(key.tobytes()), inner["pos"])
+    return hash((numbers, *(state.get(name) for name in ("has_gauss", "gauss", "has_uint32", "uinteger"))))
 
 
 def is_of_notebook(kind):
