@@ -1,5 +1,6 @@
 """Views of calls in a host of MCP Apps, over the official bridge, under the policies of three hosts."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,7 +69,8 @@ async def test_calls_are_seen_and_acted_on(browser: Browser, machine: Machine, h
             reply = await view.ends()
             assert reply.startswith("[NOTICE] The person answered the input() of run") and "KeyboardInterrupt" in reply, reply
             earlier = view.frame.locator(".cb-error details")
-            await expect(earlier).to_contain_text("Earlier frames: 2")
+            # The interrupt may find the loop in a function of the library.
+            await expect(earlier).to_contain_text(re.compile("Earlier frames: [2-9]"))
             assert not await earlier.evaluate("details => details.open")
         assert not never.exists()
         # A chart is drawn, and the change is taken back.

@@ -141,8 +141,8 @@ async def test_ten_megabytes_are_stored_in_full_and_shown_truncated(server: Note
         assert f"offset {90_000 * 100}:" in found.text
         last = await client.do("get_run", run_id=run_in(ran), output=0, offset=len(expected) - 1000)
         assert last.text.startswith(expected[-1000:].rstrip("\n"))
-        # Three times as much as was printed.
-        assert peak <= 30 * MEGABYTE, peak
+        # Three times as much as was printed, and what else a run takes. A fourth copy would be 40.
+        assert peak <= 35 * MEGABYTE, peak
 
 
 async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(server: NotebookServer) -> None:
