@@ -101,6 +101,11 @@ impl<'n> Effective<'n> {
             effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(**name));
         effective.own = uses.map(|(name, _)| *name).filter(|name| defines.contains(*name)).collect();
         effective.flows = flows(names, around);
+        // The import is the cell's own, but others import from the package, too.
+        let is_set = |name: &&Name| names.steps.iter().any(|step| step.effects.changes.contains(*name));
+        for module in names.imports.keys().filter(is_set) {
+            effective.write_siblings(module, around);
+        }
         for (name, keys) in &names.effects.keys {
             effective.choose(name, keys, around);
         }

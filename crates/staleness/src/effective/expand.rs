@@ -87,8 +87,15 @@ impl<'n> Effective<'n> {
         });
         let modules =
             self.writes.iter().filter(|(name, write)| **write == Write::Calls && around.is_import(name));
-        let siblings: Vec<_> = modules.flat_map(|(name, _)| around.siblings(name)).collect();
-        for name in siblings {
+        let modules: Vec<_> = modules.map(|(name, _)| *name).collect();
+        for module in modules {
+            self.write_siblings(module, around);
+        }
+    }
+
+    /// A setting of a package counts for all that is imported from it.
+    pub(super) fn write_siblings(&mut self, module: &str, around: &impl Surroundings<'n>) {
+        for name in around.siblings(module) {
             self.writes.entry(name).or_insert(Write::Calls);
         }
     }

@@ -264,6 +264,14 @@ fn settings_of_a_module_count_for_all_that_is_imported_from_it() {
             :: b: 5 => 9 :: ok edited input ok :: bc
         from decimal import Decimal, getcontext | getcontext().prec = 5 | Decimal(1) / 7 | 1 + 1
             :: b: 5 => 9 :: ok edited input ok :: bc
+        from decimal import Decimal, getcontext\ngetcontext().prec = 5 | Decimal(1) / 7 | 1 + 1
+            :: a: 5 => 9 :: edited input ok :: ab
+        import decimal\ndecimal.getcontext().prec = 5 | from decimal import Decimal | Decimal(1) / 7
+            :: a: 5 => 9 :: edited ok order :: ac
+        import decimal\ndecimal.getcontext().prec = 5 | from decimal import Decimal | Decimal(1) / 7 | 1 + 1
+            :: d: 1 + 2 :: ok ok ok edited :: d
+        import os\nos.environ['A'] = 'b' | from os import path | path.join('a') | 1 + 1
+            :: d: 1 + 2 :: ok ok ok edited :: d
         ",
     );
 }
