@@ -231,8 +231,7 @@ impl View<'_> {
         let name = name.map(str::to_owned).or_else(|| self.session.current());
         let Some(name) = name else { return self.session.notebook(None).await };
         let path = self.path_of(&name);
-        let open = self.session.workspace().open_notebooks();
-        match open.into_iter().find(|opened| opened.path().as_str() == path) {
+        match self.session.workspace().open_notebook(&path) {
             Some(opened) => Ok(opened),
             None => viewer.notebook(Some(&path)).await,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::Error;
-use runs::{OpenNotebook, Run};
+use runs::Run;
 
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
@@ -64,9 +64,8 @@ async fn start(
     Ok(match (kernel, notebook) {
         (Some(kernel), _) => {
             let place = format!(" · kernel {}", one_line(&kernel));
-            // What is run in the kernel of a notebook counts for its cells.
-            let is_its = |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|it| **it.id() == *kernel);
-            match session.workspace().open_notebooks().into_iter().find(is_its) {
+            // A run in the kernel of a notebook counts for its cells.
+            match session.workspace().notebook_of_kernel(&kernel) {
                 Some(opened) => {
                     context.consent.check_notebook(opened.path())?;
                     context.is_about(&opened);

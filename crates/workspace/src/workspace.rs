@@ -175,6 +175,17 @@ impl Workspace {
         self.notebooks.all()
     }
 
+    /// The open notebook with this path.
+    pub fn open_notebook(&self, path: &str) -> Option<Arc<OpenNotebook>> {
+        self.open_notebooks().into_iter().find(|opened| opened.path().as_str() == path)
+    }
+
+    /// An open notebook whose cells run in the kernel with this id.
+    pub fn notebook_of_kernel(&self, kernel: &str) -> Option<Arc<OpenNotebook>> {
+        let is_its = |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|its| **its.id() == *kernel);
+        self.open_notebooks().into_iter().find(is_its)
+    }
+
     /// Opens a notebook. Returns the open one if there is one.
     pub(crate) async fn open(&self, located: Located, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
         let Located { place, path } = located;

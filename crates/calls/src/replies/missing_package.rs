@@ -1,6 +1,5 @@
 //! Which package a run lacks that ended in `ModuleNotFoundError`, and what installs it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
@@ -32,11 +31,10 @@ pub async fn line(session: &Session, run: &Run, state: &RunState) -> Option<Stri
 /// The kernelspec that the run's notebook names and nobody has, so that the kernel of another runs in its place.
 async fn absent_kernelspec(session: &Session, run: &Run, kernel: &dyn Kernel) -> Option<String> {
     // Code of no cell runs in the kernel of a notebook, too.
-    let is_its = |opened: &Arc<OpenNotebook>| match run.cell() {
-        Some(cell) => *opened.path() == cell.path,
-        None => opened.kernel().is_some_and(|its| its.id() == kernel.id()),
-    };
-    let opened = session.workspace().open_notebooks().into_iter().find(is_its)?;
+    let opened = match run.cell() {
+        Some(cell) => session.workspace().open_notebook(cell.path.as_str()),
+        None => session.workspace().notebook_of_kernel(kernel.id()),
+    }?;
     absent_in(&opened, &kernel.description().name).await
 }
 

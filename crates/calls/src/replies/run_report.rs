@@ -76,8 +76,7 @@ async fn whole(
 /// Whether the cell of a run that failed has the tag `raises-exception`, as far as its notebook is open.
 async fn may_fail(session: &Session, run: &Run) -> bool {
     let (RunState::Error { .. }, Some(cell)) = (run.state(), run.cell()) else { return false };
-    let open = session.workspace().open_notebooks();
-    let Some(opened) = open.into_iter().find(|opened| *opened.path() == cell.path) else { return false };
+    let Some(opened) = session.workspace().open_notebook(cell.path.as_str()) else { return false };
     let notebook = opened.document().snapshot().await.ok();
     let tags = notebook.and_then(|notebook| Some(notebook.cell(&cell.id)?.1.tags()));
     tags.is_some_and(|tags| tags.iter().any(|tag| tag == "raises-exception"))

@@ -9,7 +9,7 @@ use syntax::tree::path_of;
 use syntax::{Name, NameSet};
 
 use super::Walker;
-use crate::methods::only_reads;
+use crate::methods::{has_word, only_reads};
 use crate::shared::attribute;
 
 /// Stands for each method that Python calls for an operator.
@@ -99,7 +99,7 @@ fn counted_as(method: &str) -> Option<&str> {
     let Some(name) = method.strip_prefix("__").and_then(|name| name.strip_suffix("__")) else {
         return Some(method);
     };
-    let is_operator = |name: &str| OPERATORS.split(' ').any(|operator| operator == name);
+    let is_operator = |name: &str| has_word(OPERATORS, name);
     match name {
         "call" | "enter" | "exit" => Some(method),
         _ if is_operator(name) || name.strip_prefix('r').is_some_and(is_operator) => Some(OPERATOR),

@@ -124,9 +124,9 @@ impl Walker {
 
 /// What a function gives, by its body.
 #[derive(Default)]
-pub(super) struct Results {
+struct Results {
     /// It is a generator, or returns a stream.
-    pub(super) gives_stream: bool,
+    gives_stream: bool,
     /// It returns code: lambdas, or functions and classes that it defines.
     gives_code: bool,
     /// A function in it has a `nonlocal`.
@@ -138,7 +138,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) fn of(function: &StmtFunctionDef) -> Self {
+    fn of(function: &StmtFunctionDef) -> Self {
         let mut results = Self::default();
         results.visit_body(&function.body);
         results.gives_code |= results.returned.iter().any(|name| results.defined.contains(name));

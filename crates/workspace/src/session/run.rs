@@ -253,9 +253,8 @@ impl Session {
         let mut what = "code".to_owned();
         if let Some(cell) = &details.cell {
             what = format!("cell {}", one_line(cell));
-            let is_its = |opened: &Arc<OpenNotebook>| Some(opened.path()) == details.notebook.as_ref();
-            let opened = self.workspace.open_notebooks().into_iter().find(is_its);
-            let now = match opened {
+            let path = details.notebook.as_ref();
+            let now = match path.and_then(|path| self.workspace.open_notebook(path.as_str())) {
                 Some(opened) => opened.document().snapshot().await.ok(),
                 None => None,
             };
