@@ -275,7 +275,7 @@ class Judging:
         return [f"{does} other values of {', '.join(found)}"] if found else []
 
     def is_same(self, index: int, shown: list[Any]) -> bool:
-        """What the program and nbclient show alike from the start, and two fresh runs give alike, has to be the same."""
+        """Compares the outputs that the program and nbclient show alike from the start, and that two fresh runs give alike."""
         expected = self.after.run[index].outputs
         start = self.before.run.get(index)
         alike = index == self.edit.cell or (start is not None and self.first.get(index) == start.outputs)

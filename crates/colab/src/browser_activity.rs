@@ -48,7 +48,7 @@ impl BrowserEvent {
 pub(crate) enum Diagnosis {
     NoBrowser,
     PromptShowing,
-    /// What happened last.
+    /// The last event.
     After(BrowserEvent),
 }
 

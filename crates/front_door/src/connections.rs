@@ -27,15 +27,15 @@ use tokio_util::task::TaskTracker;
 /// The most bytes and headers of a head. A browser sends all cookies of `localhost`, so heads can be long.
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
-/// How long no connection is accepted after the system has refused one, such as for lack of file descriptors.
+/// The pause after the system has refused a connection, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Time limit for requests to end at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What strangers may do at a listener.
+/// Bounds for the strangers at a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many there may be at once.
+    /// The most strangers at once.
     pub strangers: usize,
     /// A further one replaces the oldest if that is older than this, else the youngest, so that a flood of connections cannot close one
     /// that has waited for a person.
@@ -43,9 +43,9 @@ pub struct Limits {
     /// Example: 64 strangers may wait for five minutes, and 64 do, the oldest for one minute. Connection 65 replaces the 64th,
     /// connection 66 replaces the 65th, and the first 63 stay. If the oldest has waited for six minutes, connection 65 replaces it.
     pub protected: Duration,
-    /// How long a connection may be open before its first byte.
+    /// Time limit for the first byte of a connection.
     pub silence: Duration,
-    /// How long the head of a request may take, and how long a connection may be idle before a further one.
+    /// Time limit for the head of a request, and for the pause before the next one.
     pub head: Duration,
 }
 

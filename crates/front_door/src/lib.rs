@@ -1,4 +1,4 @@
-//! What stands before each listener of this program: `connections` bounds the connections of strangers, `policy` checks Host, Origin and
+//! Checks and bounds that all TCP listeners of this program share: `connections` bounds the connections of strangers, `policy` checks Host, Origin and
 //! token of their requests, and `websocket` accepts a WebSocket.
 
 mod connections;

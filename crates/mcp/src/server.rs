@@ -26,13 +26,13 @@ const TASK_WAIT: Duration = Duration::from_secs(10);
 pub struct Server {
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) relay: Option<Arc<dyn Relay>>,
-    /// What is offered to agents.
+    /// The tools and permissions of agents.
     pub policy: Arc<Policy>,
     pub(crate) paused_calls: Arc<PausedCalls>,
     pub(crate) tasks: Arc<Tasks>,
-    /// How long a call waits before it goes on as a task, for agents that declare tasks.
+    /// The time after which a call goes on as a task, for agents that declare tasks.
     pub task_wait: Duration,
-    /// What agents do is counted here.
+    /// Counts the calls of agents.
     pub metrics: Arc<Metrics>,
     /// The limits for agents over HTTP.
     pub session_limits: SessionLimits,

@@ -33,7 +33,7 @@ pub(crate) const MAX_LISTENING: usize = 10 * MAX_OPEN;
 pub(crate) struct Session {
     /// The agent's notebooks, where there is a workspace.
     pub(crate) notebooks: Option<Arc<workspace::Session>>,
-    /// What all sessions have in common.
+    /// Shared by all sessions.
     pub(crate) server: Server,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,

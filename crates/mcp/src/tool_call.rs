@@ -200,7 +200,7 @@ async fn outlasting(wait: Option<Duration>, turn: Turn, is_relayed: bool) -> Vec
     if is_relayed { Vec::new() } else { turn.runs().await }
 }
 
-/// What one of our tools answers.
+/// The answer of one of our tools.
 pub(crate) async fn answer_of(
     session: &workspace::Session,
     policy: &Policy,

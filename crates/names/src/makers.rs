@@ -2,7 +2,7 @@
 
 /// What is said to have made a figure with its axes.
 pub const FIGURE: &str = "subplots";
-/// What is said to have made a regular expression, which no method changes.
+/// Stands for the maker of a regular expression, which no method changes.
 pub const PATTERN: &str = "re.compile";
 
 /// Whether objects of a class add what `update` gets to what they have, each time.

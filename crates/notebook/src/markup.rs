@@ -51,7 +51,7 @@ pub struct Tag {
     pub is_start: bool,
     /// Whether it ends with `/>`, which means something in SVG only.
     pub is_self_closing: bool,
-    /// Where it stands in the markup, in bytes.
+    /// Its position in the markup, in bytes.
     pub place: Range<usize>,
     attributes: BTreeMap<HtmlString, Spanned<HtmlString>>,
 }
@@ -101,7 +101,7 @@ pub fn read(markup: &str, mut take: impl FnMut(Part) -> Option<State>) {
     }
 }
 
-/// How a browser reads the content of an HTML element that holds no markup.
+/// A browser's reading of the content of an HTML element that holds no markup.
 pub fn raw_text(name: &str) -> Option<State> {
     match name {
         "script" => Some(State::ScriptData),

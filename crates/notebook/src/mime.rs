@@ -22,7 +22,7 @@ pub enum MimeKind {
     /// Vega or Vega-Lite: `vnd.vegalite.v5+json`, and since Altair 6 `vnd.vegalite.v6.json`.
     Vega,
     Bokeh,
-    /// What only loads a library for other outputs, and shows nothing.
+    /// Loads a library for other outputs, and shows nothing.
     Library,
     GeoJson,
     /// A table in Frictionless Data's format.

@@ -12,7 +12,7 @@ use notebook::Notebook;
 const MAX_SCRIPT: u64 = 16 * 1024 * 1024;
 
 const VEGA: &[&str] = &["vega", "vega-lite", "vega-embed"];
-/// Where packages keep the scripts, in the order in which they run: the path of a file, in which `NAME` stands for each of the names.
+/// The files of packages with the scripts, in the order in which they run: the path of a file, in which `NAME` stands for each of the names.
 const PLACES: [(Library, &str, &[&str]); 5] = [
     (Library::Plotly, "plotly/package_data/NAME.min.js", &["plotly"]),
     (Library::Bokeh, "bokeh/server/static/js/NAME.min.js", &["bokeh", "bokeh-widgets", "bokeh-tables"]),

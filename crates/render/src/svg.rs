@@ -109,7 +109,7 @@ fn length(text: &str) -> Option<f64> {
     if text[end..].starts_with('%') { None } else { text[..end].parse().ok() }
 }
 
-/// What a file needs and HTML does not: how it is found, and how it is declared.
+/// Attributes that a file needs and HTML does not: the name of each, and its declaration.
 const NAMESPACES: [(&str, &str); 2] = [
     ("xmlns=", " xmlns=\"http://www.w3.org/2000/svg\""),
     ("xmlns:xlink=", " xmlns:xlink=\"http://www.w3.org/1999/xlink\""),

@@ -31,7 +31,7 @@ pub struct MemoryChanges {
     /// Names and cells of frames of which outputs do not show all spaces, as Python writes them.
     exact_names: Vec<String>,
     exact_cells: Vec<String>,
-    /// How many more there are that are not named.
+    /// The number of further names.
     #[serde(skip)]
     unnamed: usize,
     /// Whether all are named that the run has made or changed.
@@ -39,7 +39,7 @@ pub struct MemoryChanges {
     names_assigned: bool,
 }
 
-/// How many there are of each kind. Every answer says the first two.
+/// The number of changes of each kind. Every answer has the first two.
 #[derive(Deserialize)]
 struct Counts {
     #[serde(rename = "new_count")]

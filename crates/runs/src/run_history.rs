@@ -145,7 +145,7 @@ impl Inner {
         known.present(process(kernel), &mut self.instances)
     }
 
-    /// What is known of a notebook.
+    /// The history of a notebook.
     fn notebook(&self, path: &NotebookPath) -> Option<&Notebook> {
         self.notebooks.iter().find(|(known, _)| known == path).map(|(_, notebook)| notebook)
     }

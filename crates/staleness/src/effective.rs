@@ -86,7 +86,7 @@ pub(crate) trait Surroundings<'n> {
     fn is_changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> bool;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
-    /// What a loop over the object of a name does to it: a stream moves on.
+    /// The change that a loop makes to the object of a name: a stream moves on.
     fn loop_write(&self, name: &str) -> Option<Write>;
 }
 

@@ -224,11 +224,11 @@ pub struct CellState {
     pub state: StaleState,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
-    /// What a run of the cell does not help against.
+    /// A reason for which a run of the cell does not help.
     pub obstacle: Option<Obstacle>,
 }
 
-/// What keeps a run from bringing a cell up to date.
+/// A reason for which a run does not bring a cell up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// Its last run was interrupted, or its kernel died: whether it runs again is for somebody to decide.

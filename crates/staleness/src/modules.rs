@@ -25,7 +25,7 @@ pub(crate) fn add<'a>(loaded: &mut Loaded<'a>, run: &'a Run) {
     loaded.extend(run.loaded.iter().map(|(name, module)| (name.as_str(), module.content.unwrap_or(UNKNOWN))));
 }
 
-/// What the names that a cell imports are imported from.
+/// The paths from which a cell imports names.
 pub(crate) fn imported(names: &Names) -> impl Iterator<Item = &str> {
     let all = match &names.effects.unknown {
         Some(Unknown::StarImport { module }) => Some(module.as_str()),

@@ -117,7 +117,7 @@ fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
     }
 }
 
-/// Whether a run may have done this with a state, for all that its kernel has told.
+/// Whether a run may have used a state in this way, by the report of its kernel.
 fn is_seen(drew: &BTreeSet<Name>, state: &Name, it: &RandomUse) -> bool {
     it.seeds || drew.contains(state) || !REPORTED.contains(&state.as_str())
 }

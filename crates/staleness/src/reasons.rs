@@ -69,7 +69,7 @@ impl<'a> Replay<'a> {
         is_left.then(|| finding(StaleState::MayHaveChanged, used.name, used.through, &clause))
     }
 
-    /// What is wrong with one of the cells that write the name in a run of the whole notebook.
+    /// The fault of one of the cells that write the name in a run of the whole notebook.
     fn wrong(&self, used: &Used<'_, 'a>, writer: Writer, above: &[CellState]) -> Option<Wrong> {
         let position = writer.caller.position()?;
         let user = self.present_run(used.position)?;
@@ -140,7 +140,7 @@ impl<'a> Replay<'a> {
         finding(StaleState::OutOfOrder, used.name, used.through, &clause)
     }
 
-    /// What the kernel had, where all cells that write the name have run in time.
+    /// The kernel's value, where all cells that write the name have run in time.
     fn wrong_in_kernel(&self, used: &Used<'_, 'a>, gets: &Value<'a>) -> Finding {
         let say = |clause: &str| finding(StaleState::OutOfOrder, used.name, used.through, clause);
         let writers: Vec<Writer> = gets.writers.iter().collect();
@@ -227,7 +227,7 @@ impl<'a> Replay<'a> {
         Some(finding(StaleState::MayHaveChanged, used.name, used.through, &clause))
     }
 
-    /// Where a name comes from that no cell above defines.
+    /// The origin of a name that no cell above defines.
     fn without_definer(&self, used: &Used<'_, 'a>) -> Option<Finding> {
         let say = |state, clause: &str| Some(finding(state, used.name, used.through, clause));
         let all = self.definers.get(used.name).map(Vec::as_slice).unwrap_or_default();
@@ -399,7 +399,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// What is wrong with a cell that writes a name which another cell uses.
+/// The fault of a cell that writes a name which another cell uses.
 #[derive(Debug, Clone, Copy)]
 enum Wrong {
     HasNotRun,

@@ -91,7 +91,7 @@ struct Execution<'x, 'a> {
 }
 
 impl<'a> Execution<'_, 'a> {
-    /// What a name is imported as, or from.
+    /// The module that a name is, or is imported from.
     fn module(&self, name: &str) -> Option<&'a str> {
         let star = match &self.names.effects.unknown {
             Some(Unknown::StarImport { module }) => Some(module.as_str()),

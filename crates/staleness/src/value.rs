@@ -26,9 +26,9 @@ pub(crate) struct Value<'a> {
     calls: BTreeMap<Caller, (u64, u64)>,
     /// Calls of a function that keeps its results, and their versions. What they have kept is what another call would make.
     filled: BTreeMap<Caller, u64>,
-    /// What a function that keeps its results used at its first call.
+    /// The names that a function with kept results used at its first call.
     pub(crate) kept: Option<Kept<'a>>,
-    /// What it was imported as, or from.
+    /// The module that it is, or was imported from.
     pub(crate) module: Option<&'a str>,
     pub(crate) writers: Writers,
     /// The run that has defined it.
@@ -117,7 +117,7 @@ impl Drop for Writers {
     }
 }
 
-/// What a run does to the value of a name.
+/// A change of the value of a name by a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     Define(u64),
@@ -135,7 +135,7 @@ pub(crate) enum Change {
     Nothing,
 }
 
-/// What a cell itself changes of a value that it uses.
+/// A cell's own changes of a value that it uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Own<'o> {
     pub(crate) caller: Caller,
@@ -146,7 +146,7 @@ pub(crate) struct Own<'o> {
     pub(crate) calls: bool,
 }
 
-/// How the values of a name last.
+/// The lifetime of a name's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -166,7 +166,7 @@ impl Kind {
     }
 }
 
-/// How the value that a run has got compares with another one.
+/// The comparison of the value that a run got with another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
     Same,

@@ -150,7 +150,7 @@ pub fn expanded(text: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| is_identifier(name))
 }
 
-/// What `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
+/// The names that `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
 pub(crate) fn expansions(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut rest = 0;

@@ -20,7 +20,7 @@ mod text;
 
 use occurrences::{Occurrences, Place, Role};
 
-/// What a rename does to a cell that has the name, also if it stays in it.
+/// The effect of a rename on a cell that has the name, also if the name stays in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedCell {
     /// Where the cell stands in the notebook.

@@ -46,11 +46,11 @@ pub struct Session {
     state: Mutex<SessionState>,
 }
 
-/// What is kept for the agent of a session, or for all agents without sessions together.
+/// State of the agent of a session, or of all agents without sessions together.
 pub(crate) struct PerAgent {
     slots: Slots,
     shown_paths: ShownPaths,
-    /// How far the agent has been notified of what the person did.
+    /// The position in each history up to which the agent was notified of the person's actions.
     histories: person::Histories,
 }
 
@@ -358,7 +358,7 @@ impl Session {
         self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
     }
 
-    /// What is kept for this agent.
+    /// The state of this agent.
     fn kept(&self) -> &PerAgent {
         if self.state().is_stateless { self.workspace.common() } else { &self.own }
     }

@@ -239,7 +239,7 @@ impl Workspace {
         self.runner.end_spans();
     }
 
-    /// What is kept for all agents without sessions together.
+    /// The state of all agents without sessions together.
     pub(crate) fn common(&self) -> &PerAgent {
         &self.common
     }

@@ -118,7 +118,7 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// What a workspace does with these options.
+    /// The settings of a workspace with these options.
     pub(crate) fn settings(&self, images: u32, timeout: Duration) -> Settings {
         Settings {
             budget: render::Budget::new(self.max_characters as usize, images as usize),

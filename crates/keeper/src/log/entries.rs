@@ -81,7 +81,7 @@ pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
     Some((runs.into_iter().find(|logged| logged.id() == run)?, text))
 }
 
-/// What a record about this run says to people.
+/// The entry for people that a record about this run makes.
 fn entry(at: SystemTime, record: &LogRecord, run: Option<&LoggedRun>) -> Option<LogEntry> {
     let announced = |name: &str| run.and_then(|run| run.record.announcement.data[name].as_str());
     let (kind, text) = match record {

@@ -50,7 +50,7 @@ impl Followed {
         *self.time.lock() = time;
     }
 
-    /// What a record is for a driver; `None` if nothing.
+    /// The input that a record is for a driver; `None` if it is none.
     pub fn received(&mut self, record: LogRecord) -> Option<Received> {
         Some(match record {
             LogRecord::FromKernel { channel, parts } => {

@@ -1,4 +1,4 @@
-//! What the writer of a log knows of its runs beyond the records: who owns them, and what may be forgotten.
+//! Knowledge of the writer of a log beyond the records: the owners of runs, and the records that may be forgotten.
 //!
 //! An example, with two clients:
 //!
@@ -22,11 +22,11 @@ use crate::messages::{Channel, MessageId};
 /// A connection of a server to whoever writes the log.
 pub type ClientId = u64;
 
-/// How many acknowledged runs are remembered, and from how much of the end of the log.
+/// The most acknowledged runs that are remembered, and the length of the end of the log that they are remembered from.
 const HISTORY: usize = 50;
 const HISTORY_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What the log keeps of a message.
+/// The decision of the log about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogDecision {
     Keep,
@@ -35,15 +35,15 @@ pub enum LogDecision {
     Drop,
 }
 
-/// What is known of one run.
+/// One run, as the writer knows it.
 #[derive(Debug, Default)]
 pub(super) struct Bookkeeping {
-    /// Where in the log its announcement is.
+    /// The position of its announcement in the log.
     pub(super) offset: u64,
     pub(super) owner: Option<ClientId>,
     /// Its client has sent its request.
     pub(super) is_requested: bool,
-    /// How many bytes the log keeps of what is published for it.
+    /// The bytes of its outputs that the log keeps.
     pub(super) output_bytes: u64,
     pub(super) is_cut: bool,
 }
@@ -143,7 +143,7 @@ impl RunsInLog {
         });
     }
 
-    /// Where in the log the oldest run begins that is remembered.
+    /// The position of the oldest run that is remembered.
     pub fn oldest(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.kept.offset).min()
     }
@@ -153,7 +153,7 @@ impl RunsInLog {
         self.unacknowledged().next().is_some()
     }
 
-    /// How many runs have no owner.
+    /// The number of runs without an owner.
     pub fn orphans(&self) -> usize {
         self.runs.iter().filter(|run| run.is_orphan()).count()
     }

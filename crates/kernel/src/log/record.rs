@@ -111,7 +111,7 @@ pub enum LogEvent {
 }
 
 impl LogEvent {
-    /// How everything ends with this that the kernel was sent before; `None` if it goes on.
+    /// The outcome of all earlier requests that this event ends; `None` if they go on.
     pub fn end_of_all(&self) -> Option<Outcome> {
         match self {
             Self::Restarting => Some(Outcome::KernelDied { how: Death::Restarted }),

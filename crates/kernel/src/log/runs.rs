@@ -15,7 +15,7 @@ use crate::{Event, Outcome, OutputArea};
 
 /// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
 const MAX_SHOWN: usize = 8 * 1024 * 1024;
-/// How many runs that have ended keep their outputs: until they are in the notebook.
+/// The most ended runs that keep their outputs, which they do until these are in the notebook.
 const KEPT: usize = 4;
 
 /// A run as a log and its keeper tell of it.

@@ -14,7 +14,7 @@ use environments::KernelChoice;
 const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
 
 impl Folder {
-    /// What keepers say of their kernels, if kernels are kept here.
+    /// The keepers' reports about their kernels, if kernels are kept here.
     fn kept(&self) -> Vec<(KeeperFolder, KernelFile)> {
         if self.keeping.is_some() { keepers(&self.process_env.state_folder()) } else { Vec::new() }
     }

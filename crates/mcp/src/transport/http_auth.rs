@@ -34,7 +34,7 @@ impl HttpAuth {
     }
 }
 
-/// What a client reads of a refusal.
+/// The text of a refusal for the client.
 pub(crate) fn message(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Host => "Forbidden: this Host is not allowed; add it with --allowed-host\n".to_owned(),

@@ -122,7 +122,7 @@ impl Walker {
     }
 }
 
-/// What a function gives, by its body.
+/// The results of a function, by its body.
 #[derive(Default)]
 struct Results {
     /// It is a generator, or returns a stream.
@@ -133,7 +133,7 @@ struct Results {
     has_nonlocal: bool,
     defined: NameSet,
     returned: NameSet,
-    /// How many definitions the walk is in.
+    /// The depth of definitions around the walk.
     inner: usize,
 }
 

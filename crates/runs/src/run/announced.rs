@@ -7,7 +7,7 @@ use place::{Kernel, Place};
 
 use super::Run;
 
-/// Where a run is announced.
+/// The place of a run's announcement.
 #[derive(Default)]
 pub(crate) enum Announced {
     #[default]

@@ -113,7 +113,7 @@ pub(super) fn parts<'a>(env: &Env<'a>, it: &Execution<'_, 'a>) -> BTreeMap<&'a s
     all
 }
 
-/// How a run has written a name, by what is known of its end. `None` if it has not.
+/// The write of a name by a run whose end is known. `None` if there was none.
 fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
     if run.has_assigned(name) {
         return Some(if write == Write::MayDefine { Write::Defines } else { write });

@@ -8,7 +8,7 @@ use crate::value::{Caller, Difference, Kind, Own, Value};
 use super::{Replay, Trace};
 
 impl<'a> Replay<'a> {
-    /// How the value of a used name that the last run of a cell got compares with another one.
+    /// Compares the value of a used name that the last run of a cell got with another one.
     pub(crate) fn difference(
         &self,
         position: usize,

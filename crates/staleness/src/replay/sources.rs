@@ -59,7 +59,7 @@ fn patches(facts: Facts<'_>) -> Vec<(&str, u32)> {
     patches.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What the memory of the kernel shows that a run has assigned.
+/// The names that a run has assigned, by the memory of its kernel.
 fn assigned(run: &Run) -> impl Iterator<Item = &Name> {
     run.assigned.as_deref().into_iter().flatten()
 }

@@ -23,7 +23,7 @@ const UNORDERED: [&str; 9] = ["sorted", "len", "min", "max", "any", "all", "set"
 /// What is known when a cell starts, and of the cell.
 #[derive(Default)]
 pub(super) struct Finder {
-    /// What the notebook does, or the function that the walk is in.
+    /// The effects of the notebook, or of the function around the walk.
     pub(super) frame: Frame,
     /// The frames around it, the notebook's first.
     outer: Vec<Frame>,
@@ -41,10 +41,10 @@ pub(super) struct Finder {
     sources: usize,
 }
 
-/// What the code of the notebook or of a function does, and its own names.
+/// The effects of the notebook's or a function's code, and its own names.
 #[derive(Clone, Default)]
 pub(super) struct Frame {
-    /// What names stand for, if that is known: `numpy.random`, or `pathlib.Path()` for an object.
+    /// The objects that names stand for, if they are known: `numpy.random`, or `pathlib.Path()` for an object.
     names: BTreeMap<Name, Option<String>>,
     causes: BTreeMap<Cause, String>,
     pub(super) seeds: BTreeSet<Library>,

@@ -68,7 +68,7 @@ def mark_of(value, kind, known, contents):
 
 
 def is_changed(before, now):
-    """What is not known of a value in one of two looks does not count."""
+    """Compares two looks at a value by the parts that are known in both."""
     is_known = None not in before[3:] + now[3:]
     return before[:3] != now[:3] or (is_known and before[3:] != now[3:])
 

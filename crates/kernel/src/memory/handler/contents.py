@@ -76,7 +76,7 @@ def is_numpy(values):
 
 
 def parts_of(values):
-    """What holds the values of a column: arrays of numpy, and what is never changed itself."""
+    """The holders of a column's values: arrays of numpy, and objects that never change."""
     if is_numpy(values):
         return [values]
     own = own_attributes(values)
