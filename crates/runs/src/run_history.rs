@@ -81,6 +81,8 @@ impl End {
         let (has_replied, is_with_kernel) = run.with(|it| (it.has_reply, it.began_at.is_some()));
         let has_begun = match &state {
             RunState::Lost { is_started, .. } => *is_started,
+            // A kernel that dies at once may not have said that it was busy.
+            RunState::KernelDied { how: kernel::Death::Other(_) } => true,
             RunState::Interrupted | RunState::KernelDied { .. } => has_replied || is_with_kernel,
             _ => has_replied,
         };
