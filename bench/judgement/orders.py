@@ -256,7 +256,7 @@ class Judging:
         again = self.after.again.get(index, expected)
         if own is None:
             differs.append("has not run in this kernel")
-        else:
+        elif self.has_steady_input(index):
             differs += self.names("makes", made_by(expected), own.after, expected.after, again.after)
         if is_stale(state):
             self.count(score, "reported")
@@ -274,13 +274,19 @@ class Judging:
         found = [name for name in differing(names, expected, own, again) if own.get(name, "") is not None and expected.get(name)]
         return [f"{does} other values of {', '.join(found)}"] if found else []
 
+    def has_steady_input(self, index: int) -> bool:
+        """False below draws without a seed: what such a cell makes can be alike by chance in all fresh runs."""
+        expected = self.after.run[index]
+        again = self.after.again.get(index, expected)
+        return all(expected.before.get(name) == again.before.get(name) for name in reads(self.doing.texts, index))
+
     def is_same(self, index: int, shown: list[Any]) -> bool:
         """Compares the outputs that the program and nbclient show alike from the start, and that two fresh runs give alike."""
         expected = self.after.run[index].outputs
         start = self.before.run.get(index)
         alike = index == self.edit.cell or (start is not None and self.first.get(index) == start.outputs)
         is_widget = any(WIDGET in output[-1] for output in expected)
-        return shown == expected or is_widget or not alike or not self.after.is_steady(index)
+        return shown == expected or is_widget or not alike or not self.after.is_steady(index) or not self.has_steady_input(index)
 
     def count(self, score: Score, name: str) -> None:
         score.add(name)

@@ -77,7 +77,7 @@ def fresh_run(example: Example, folder: Path, changed: dict[int | str, str] | No
                 (path.parent / place).write_text(text)
             else:
                 notebook.cells[place].source = text
-        return fresh.run(notebook, path.parent, environment(folder / "home"), counts_on=folder.name == AGAIN)
+        return fresh.run(notebook, path.parent, environment(folder / "home"), counts_on=folder.name.startswith(AGAIN))
 
     return kept_run(example.cache / hashlib.sha256(key.encode()).hexdigest(), run)
 
@@ -94,7 +94,7 @@ def kept_run(kept: Path, make: Callable[[], Run]) -> Run:
 
 
 class Truth:
-    """Two fresh runs of a notebook, each when it is first asked for."""
+    """Fresh runs of a notebook, each when it is first asked for."""
 
     def __init__(self, example: Example, folder: Path, changed: dict[int | str, str] | None = None) -> None:
         self._example, self._folder, self._changed = example, folder, changed
@@ -105,11 +105,37 @@ class Truth:
 
     @cached_property
     def again(self) -> Run:
-        return fresh_run(self._example, self._folder / AGAIN, self._changed)
+        """Another run. Where the two differ, draws without a seed are likely, and these may be alike by chance in two runs: then two
+        more runs decide, and what is not alike in all of them is unlike `run`."""
+        again = fresh_run(self._example, self._folder / AGAIN, self._changed)
+        for more in range(0 if alike(self.run, again) else 2):
+            again = unlike_first(self.run, again, fresh_run(self._example, self._folder / f"{AGAIN}-{more}", self._changed))
+        return again
 
     def is_steady(self, index: int) -> bool:
-        """Whether a cell gives the same in both runs."""
+        """Whether a cell gives the same in all runs."""
         return index in self.again and self.run[index].outputs == self.again[index].outputs
+
+
+def alike(run: Run, other: Run) -> bool:
+    return run.keys() == other.keys() and all(
+        (cell.outputs, cell.after) == (other[index].outputs, other[index].after) for index, cell in run.items()
+    )
+
+
+def unlike_first(run: Run, again: Run, more: Run) -> Run:
+    """The second run, with what is unlike the first one in the second or in the third."""
+
+    def digests(first: fresh.Digests, second: fresh.Digests, third: fresh.Digests) -> fresh.Digests:
+        return {name: third.get(name) if digest == first.get(name) else digest for name, digest in second.items()}
+
+    cells: Run = {}
+    for index in run.keys() & again.keys() & more.keys():
+        first, second, third = run[index], again[index], more[index]
+        raw = third.raw if second.outputs == first.outputs else second.raw
+        before = digests(first.before, second.before, third.before)
+        cells[index] = fresh.Cell(before, digests(first.after, second.after, third.after), raw, second.source)
+    return cells
 
 
 def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder: Path) -> Score:
