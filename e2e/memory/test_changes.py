@@ -1,8 +1,12 @@
 """What a run has changed in memory, as the handler that answers questions about it sees that."""
 
 import gc
+import importlib
 import random
 import weakref
+from collections import Counter, OrderedDict, deque
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -115,6 +119,15 @@ def changed_by(change: Any, value: Any) -> tuple[bool, bool]:
         ({"a": 1}, lambda it: it.update(a=2)),
         ({1, 2}, lambda it: (it.discard(1), it.add(3))),
         (bytearray(b"ab"), lambda it: it.reverse()),
+        ([[[1]]], lambda it: it[0][0].append(2)),
+        ({"a": [{"b": {-1}}]}, lambda it: (it["a"][0]["b"].clear(), it["a"][0]["b"].add(-2))),
+        (deque([1, 2]), lambda it: it.rotate()),
+        (OrderedDict(a=1, b=2), lambda it: it.move_to_end("a")),
+        (Counter("aab"), lambda it: it.update("b")),
+        (SimpleNamespace(k=-1), lambda it: setattr(it, "k", -2)),
+        (SimpleNamespace(k={"a": [np.zeros(2)]}), lambda it: it.k["a"][0].fill(1)),
+        ([pd.DataFrame({"a": [1]})], lambda it: it[0].__setitem__("a", 2)),
+        ({"r": np.random.default_rng(1)}, lambda it: it["r"].normal()),
         (random.Random(1), lambda it: it.random()),
         (np.random.RandomState(1), lambda it: it.rand()),
         (np.random.default_rng(1), lambda it: it.normal()),
@@ -135,24 +148,63 @@ def test_what_changes_in_place_has_changed(value: Any, change: Any) -> None:
 
 
 def test_a_value_that_is_not_looked_into_may_have_changed() -> None:
-    for value in ([object()], [[[1]]], list(range(2000)), ["x" * 10**6], np.zeros(10**5), np.array([[1], [2, 3]], dtype=object)):
+    for value in ([object()], [print], list(range(2000)), ["x" * 10**6], np.zeros(10**5), np.array([[1], [2, 3]], dtype=object)):
         is_changed, is_known = changed_by(lambda value: None, value)
         assert (is_changed, is_known) == (False, False)
 
 
-def test_objects_of_the_notebook_hold_plain_values_or_may_have_changed() -> None:
+OWN_CLASSES = """
+class Account:
+    opened, owners = 0, []
+    def __init__(self, parts): self.balance, self.parts = 100, parts
+class Slotted(Account): __slots__ = ('held',)
+class Listed(Account, list): pass
+class Node:
+    def __init__(self): self.node = self
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "change", "is_known"),
+    [
+        ("Account([1])", "value.balance = -2", True),
+        ("Account([1])", "value.parts.append(1)", True),
+        ("Account([Account([1])])", "value.parts[0].balance = 1", True),
+        ("{'a': Account([1])}", "value['a'].balance = 1", True),
+        ("Account(object())", "value.balance = 1", False),
+        ("Slotted([1])", "value.balance = 1", False),
+        ("Listed([1])", "value.balance = 1", False),
+        ("Node()", "value.other = 1", True),
+        ("Account", "value.opened += 1", True),
+        ("Account", "value.owners.append(1)", True),
+        ("Account", "value.total = lambda self: 1", True),
+        ("Account", "value.opened = -value.opened - 2", True),
+    ],
+)
+def test_objects_and_classes_of_the_notebook_have_changed_with_what_they_hold(made: str, change: str, is_known: bool) -> None:
     memory = Memory(__name__="__main__")
-    exec("class Account:\n def __init__(self, parts): self.balance, self.parts = 100, parts", memory.shell.user_ns)
-    exec("class Slotted(Account): __slots__ = ('held',)\nclass Listed(Account, list): pass", memory.shell.user_ns)
-    for made, is_known in (("Account([1])", True), ("Account(object())", False), ("Slotted([1])", False), ("Listed([1])", False)):
-        exec(f"account = {made}", memory.shell.user_ns)
-        memory.ran()
-        memory.changes()
-        memory.ran()
-        assert memory.changes()["unchanged"] == (["account"] if is_known else []), made
-        memory.shell.user_ns["account"].balance -= 10
-        memory.ran()
-        assert memory.changes()["changed"] == (["account"] if is_known else []), made
+    variables = memory.shell.user_ns
+    exec(f"{OWN_CLASSES}value = {made}", variables)
+    memory.ran()
+    memory.changes()
+    memory.ran()
+    assert ("value" in memory.changes()["unchanged"]) is is_known
+    exec(change, variables)
+    memory.ran()
+    assert "value" in memory.changes()["changed"]
+
+
+def test_a_module_of_the_folder_has_changed_with_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "counting_module.py").write_text("count = 0\ndef more():\n    global count\n    count += 1\nclass Box: full = False\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    counting = importlib.import_module("counting_module")
+    memory = Memory(counting=counting, box=counting.Box(), gc=gc, np=np)
+    memory.ran()
+    assert memory.changes()["unchanged"] == ["counting", "box"]
+    counting.more()
+    memory.shell.user_ns["box"].full = True
+    memory.ran()
+    assert memory.changes()["changed"] == ["counting", "box"]
 
 
 def test_reading_a_frame_is_no_change() -> None:

@@ -59,8 +59,8 @@ def mark_of(value, kind, known, contents):
     if (kind is str or kind is bytes) and len(value) <= MAX_HASHED:
         return id(kind), hash(value)
     size = free_size(value, kind, known)
-    # An array or a frame without a size has parts of the person's own classes.
-    is_plain_value = size is not None or known in ("", "re.Pattern", "random.Random")
+    # A frame without a size has parts of the person's own classes.
+    is_plain_value = size is not None or (known not in FRAMES and known not in COLUMNS)
     try:
         return id(kind), id(value), size, contents.of(value, kind, known) if is_plain_value else None
     except Exception:
