@@ -46,7 +46,7 @@ def marks(variables):
                     known = libraries[id(kind)] = library_class(kind)
                 found[name] = mark_of(value, kind, known, contents)
             except Exception:
-                found[name] = id(kind), id(value)
+                found[name] = id(kind), id(value), None, None
     return found
 
 
@@ -59,10 +59,8 @@ def mark_of(value, kind, known, contents):
     if (kind is str or kind is bytes) and len(value) <= MAX_HASHED:
         return id(kind), hash(value)
     size = free_size(value, kind, known)
-    # A frame without a size has parts of the person's own classes.
-    is_plain_value = size is not None or (known not in FRAMES and known not in COLUMNS)
     try:
-        return id(kind), id(value), size, contents.of(value, kind, known) if is_plain_value else None
+        return id(kind), id(value), size, contents.of(value, kind)
     except Exception:
         return id(kind), id(value), size, None
 
@@ -71,6 +69,13 @@ def is_changed(before, now):
     """Compares two looks at a value by the parts that are known in both."""
     is_known = None not in before[3:] + now[3:]
     return before[:3] != now[:3] or (is_known and before[3:] != now[3:])
+
+
+def is_equal(before, now):
+    """Whether the values of two looks are known to be equal, of one object or of two."""
+    if len(now) == 2:
+        return before == now
+    return type(now[3]) is int and (before[0], *before[2:]) == (now[0], *now[2:])
 
 
 def free_size(value, kind, known):
@@ -149,7 +154,7 @@ def is_running(shell, idle_count):
 def compared(before, now, variables, random, result):
     new = [name for name in now if name not in before]
     changed = [name for name, mark in now.items() if name in before and before[name] != mark and is_changed(before[name], mark)]
-    same = [name for name, mark in now.items() if len(mark) > 3 and type(mark[3]) is int and before.get(name) == mark]
+    equal = [name for name, mark in now.items() if name in before and is_equal(before[name], mark)]
     gone = [name for name in before if name not in now]
     return {
         "new": [brief_row(name, variables[name]) for name in new[:MAX_NAMED]],
@@ -158,7 +163,8 @@ def compared(before, now, variables, random, result):
         "changed_count": len(changed),
         "gone": [cut(name, MAX_NAME) for name in gone[:MAX_NAMED]],
         "gone_count": len(gone),
-        "unchanged": [name for name in same[:MAX_NAMED] if len(name) < MAX_NAME],
+        # A name with another object that is equal is here, too.
+        "unchanged": [name for name in equal[-MAX_NAMED:] if len(name) < MAX_NAME],
         "random": list(random),
         "states": {library: hash(mark) & (2**64 - 1) for library, mark in random.items()},
         **exact_texts(((name, variables[name]) for name in new), result),

@@ -1,6 +1,7 @@
 # Fingerprints of the contents of values: another one after a value was changed in place.
 
 import marshal
+import sys
 import types
 from collections import deque
 from sys import getsizeof
@@ -10,6 +11,7 @@ from .kinds import (
     CONTAINERS,
     FUNCTIONS,
     MISSING,
+    PRINTED,
     bases_of_type,
     class_entry,
     is_installed,
@@ -29,6 +31,8 @@ MAX_NESTED = 6
 MAX_BYTES = 64 * 1024
 MAX_ALL = 512 * 1024
 MAX_SECONDS = 0.003
+# Later ones do not write equal values alike.
+FORMAT = 2
 # A class could have an `__eq__` of its own.
 NESTED_KINDS = {id(kind) for kind in CONTAINERS}
 PLAIN_KINDS = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None))}
@@ -42,98 +46,109 @@ class Contents:
     def __init__(self):
         self.left, self.end = MAX_ALL, perf_counter() + MAX_SECONDS
 
-    def of(self, value, kind, known):
+    def of(self, value, kind):
         """A number that stands for all that the value holds; in a tuple, for a part of that. `None` if it is not free to know."""
         if self.left <= 0 or perf_counter() > self.end or is_one_of(kind, FUNCTIONS):
             return None
-        if id(kind) in NESTED_KINDS and is_small(value):
-            # Later versions of the format do not write equal values alike.
-            return self.number(marshal.dumps(value, 2))
-        found = self.of_library(value, kind, known)
-        if found is not MISSING:
-            return found
-        if items_of(value, kind) is None:
-            return None
-        self.items, self.is_whole = MAX_ITEMS, True
-        number = self.number(marshal.dumps(self.part(value, ()), 2))
+        self.items, self.is_whole, self.is_estimated = MAX_ITEMS, True, is_estimator(kind)
+        is_flat = id(kind) in NESTED_KINDS and is_small(value)
+        number = self.number(marshal.dumps(value if is_flat else self.part(value, ()), FORMAT))
         return number if self.is_whole else (number,)
-
-    def of_library(self, value, kind, known):
-        if kind is bytearray:
-            return self.number(bytes(value)) if len(value) <= MAX_BYTES else None
-        if known == "numpy.ndarray":
-            return self.of_array(value)
-        if known in ("pandas.DataFrame", "pandas.Series"):
-            return self.of_columns(value, known)
-        if known == "re.Pattern":
-            return 0
-        if known == "random.Random":
-            return hash(value.getstate())
-        if module_of(kind) in ("numpy.random.mtrand", "numpy.random._generator") and is_of_library(kind):
-            return numpy_state(value.get_state(legacy=False) if hasattr(value, "get_state") else value.bit_generator.state)
-        return (value._version,) if known.startswith("torch.") and hasattr(value, "_version") else MISSING
-
-    def part(self, value, above):
-        """What `marshal` writes of a value inside another one: itself, its parts, or else only which object it is."""
-        kind = type(value)
-        if id(kind) in PLAIN_KINDS:
-            if getsizeof(value) <= MAX_BYTES:
-                self.left -= 8
-                return value
-        elif id(value) in above:
-            return above.index(id(value))
-        else:
-            items = items_of(value, kind)
-            if items is not None:
-                self.items -= len(items)
-                if self.items >= 0 and len(above) < MAX_NESTED:
-                    above = (*above, id(value))
-                    return (id(kind), *[self.part(it, above) for it in items])
-            else:
-                known = library_class(kind)
-                found = self.of_library(value, kind, known) if is_plain(known, value) else MISSING
-                if found is not MISSING:
-                    self.is_whole &= type(found) is int
-                    return id(value), found
-        self.is_whole = False
-        return id(value)
 
     def number(self, content):
         self.left -= len(content)
         return hash(content)
 
-    def of_array(self, array):
-        if array.nbytes > MAX_BYTES or array.dtype.kind not in "biufcmMSUO":
-            return None
-        number = self.number(array.tobytes())
-        # The contents of its objects are not looked at.
-        return (number,) if array.dtype.hasobject else number
+    def part(self, value, above):
+        """What `marshal` writes of a value: itself, its parts, or else only which object it is."""
+        kind = type(value)
+        if id(kind) in PLAIN_KINDS:
+            if getsizeof(value) <= MAX_BYTES:
+                return value
+        elif id(value) in above:
+            return above.index(id(value))
+        elif len(above) < MAX_NESTED:
+            above = (*above, id(value))
+            items = items_of(value, kind)
+            if items is None:
+                found = self.of_library(value, kind, above)
+                if found is not MISSING:
+                    return found
+            elif self.has_room(len(items)):
+                return (id(kind), *[self.part(it, above) for it in items])
+        self.is_whole = False
+        # Another `fit` with the same data makes other parts that are equal.
+        return 0 if self.is_estimated else id(value)
 
-    def of_columns(self, value, known):
+    def has_room(self, items):
+        self.items -= items
+        return self.items >= 0
+
+    def of_library(self, value, kind, above):
+        known = library_class(kind)
+        if known in PRINTED and known.startswith("numpy."):
+            return known, str(value)
+        if kind is bytearray and len(value) <= MAX_BYTES:
+            return bytes(value)
+        if known == "numpy.ndarray":
+            return self.of_array(value, above)
+        if known in ("pandas.DataFrame", "pandas.Series") and is_plain(known, value):
+            return self.of_columns(value, known, above)
+        if known == "re.Pattern":
+            return self.part(value.pattern, above), value.flags
+        if known == "random.Random":
+            return hash(value.getstate())
+        if module_of(kind) in ("numpy.random.mtrand", "numpy.random._generator") and is_of_library(kind):
+            return numpy_state(value.get_state(legacy=False) if hasattr(value, "get_state") else value.bit_generator.state)
+        if known.startswith("torch.") and hasattr(value, "_version"):
+            self.is_whole = False
+            return value._version
+        return MISSING
+
+    def of_array(self, array, above):
+        kind = array.dtype.str
+        if array.nbytes > MAX_BYTES or array.dtype.kind not in "biufcmMSUO":
+            return MISSING
+        if not array.dtype.hasobject:
+            return kind, array.shape, self.number(array.tobytes())
+        if self.has_room(array.size):
+            return kind, array.shape, *[self.part(it, above) for it in array.ravel().tolist()]
+        self.is_whole = False
+        return self.number(array.tobytes())
+
+    def of_columns(self, value, known, above):
         """Of each column by itself: pandas moves them in memory also if they are only read."""
         found, manager = {}, value._mgr
         for block in manager.blocks:
             values = block.values
             parts = values if is_numpy(values) and values.ndim > 1 else [values]
             for at, part in zip(block.mgr_locs, parts):
-                found[at] = [self.of_array(it) if is_numpy(it) else id(it) for it in parts_of(part)]
-        labels = [(id(axis), *map(id, axis.names)) for axis in manager.axes] + [id(value._name) if known == "pandas.Series" else 0]
-        number = hash(repr((labels, sorted(found.items()))))
-        is_whole = all(parts and all(type(it) is int for it in parts) for parts in found.values())
-        return number if is_whole else (number,)
+                found[int(at)] = self.of_column(part, above)
+        axes = [(self.of_axis(axis, above), *[self.part(name, above) for name in axis.names]) for axis in manager.axes]
+        return *axes, self.part(value._name, above) if known == "pandas.Series" else 0, *sorted(found.items())
+
+    def of_axis(self, axis, above):
+        kind = library_class(type(axis))
+        if kind == "pandas.RangeIndex":
+            return axis.start, axis.stop, axis.step
+        return self.of_column(axis._data, above) if kind != "pandas.MultiIndex" else self.part(axis, above)
+
+    def of_column(self, values, above):
+        if is_numpy(values):
+            return self.part(values, above)
+        own = own_attributes(values)
+        arrow = getattr(values, "_pa_array", None)
+        if arrow is not None and self.has_room(len(arrow)):
+            return tuple(self.part(it, above) for it in arrow.to_pylist())
+        parts = [it for it in (arrow, getattr(values, "_ndarray", None), own.get("_data"), own.get("_mask")) if it is not None]
+        self.is_whole = self.is_whole and bool(parts)
+        is_category = type(values).__name__ == "Categorical"
+        kind = self.of_axis(values.dtype.categories, above) if is_category else str(values.dtype)
+        return kind, *[self.part(it, above) for it in parts]
 
 
 def is_numpy(values):
     return library_class(type(values)) == "numpy.ndarray"
-
-
-def parts_of(values):
-    """The holders of a column's values: arrays of numpy, and objects that never change."""
-    if is_numpy(values):
-        return [values]
-    own = own_attributes(values)
-    found = [getattr(values, name, None) for name in ("_ndarray", "_pa_array")] + [own.get(name) for name in ("_data", "_mask")]
-    return [it for it in found if it is not None]
 
 
 def numpy_state(state):
@@ -156,11 +171,18 @@ def items_of(value, kind):
         return held(value.__dict__) if is_own_root(str(value.__dict__.get("__name__")).partition(".")[0]) else None
     if is_kind(kind, type):
         return held(type.__dict__["__dict__"].__get__(value)) if is_own(value) else None
-    if kind is types.SimpleNamespace or is_own(kind):
+    is_plain_object = kind is types.SimpleNamespace or is_estimator(kind)
+    if is_plain_object or is_own(kind):
         own = own_attributes(value)
-        is_all = kind is types.SimpleNamespace or (all(map(is_own, bases_of_type(kind)[:-1])) and class_entry(kind, "__slots__") is MISSING)
+        is_all = is_plain_object or (all(map(is_own, bases_of_type(kind)[:-1])) and class_entry(kind, "__slots__") is MISSING)
         return [*own, *own.values(), *(() if is_all else (MISSING,))]
     return None
+
+
+def is_estimator(kind):
+    """Whether it follows scikit-learn's rule that only `fit` and the like change an object."""
+    base = getattr(sys.modules.get("sklearn.base"), "BaseEstimator", None)
+    return base is not None and is_kind(kind, base) and is_of_library(kind)
 
 
 def held(entries):
