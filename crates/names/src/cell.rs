@@ -32,7 +32,7 @@ impl Names {
             Cell::Python { body, magics } => {
                 let mut names = of_body(body, &magics);
                 if magics.contains(&CellMagic::Timeit) {
-                    // What stands behind the magic is code that runs before the body.
+                    // The code behind the magic is code that runs before the body.
                     names.may_bind(&source[..source.len() - body.len()]);
                 }
                 names

@@ -1,9 +1,9 @@
-//! What a cell of Python defines, uses and changes, read from its source alone.
+//! The names that a cell of Python defines, uses and changes, read from its source alone.
 //!
 //! Nothing is executed, and no input makes it panic, hang or exhaust the stack: what cannot be read is [`Unknown`]. No syntax tree leaves
 //! this crate.
 //!
-//! What is decided here:
+//! The decisions of this crate:
 //! - A name counts as used if the cell reads it before it binds it, in the order of the source. What a branch binds that may not
 //!   be taken may be bound, and the name is still used; a loop counts as taken.
 //! - The body of a function is not run by defining it. Its [`Effects`] are kept under the function's name, and those of
@@ -29,10 +29,10 @@ mod walker;
 
 pub use syntax::{Name, NameSet, SmallSet, Unknown, is_history};
 
-pub use makers::{FIGURE, PATTERN, is_counting};
-pub use names::{Added, Argument, Effects, Names, ObjectUse, Passed, Repeat, Step};
+pub use makers::{FIGURE, PATTERN, STREAM, is_counting, is_handle};
+pub use names::{Argument, Change, Effects, Names, ObjectUse, Passed, Repeat, Step};
 pub use shared::{
-    ARRAYS, CONFIGURATION, FLOATS, FRAMES, INTERACTIVITY, attribute, is_configuration, is_file,
+    ARRAYS, CONFIGURATION, FLOATS, FRAMES, INTERACTIVITY, attribute, is_configuration, is_display, is_file,
     is_predefined, is_shared, patched,
 };
-pub use undefined::{Undefined, definers, undefined};
+pub use undefined::{Needs, Undefined, definers, undefined};

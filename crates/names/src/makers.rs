@@ -1,9 +1,16 @@
 //! Functions by what they make.
 
-/// What is said to have made a figure with its axes.
+/// The maker of a figure with its axes.
 pub const FIGURE: &str = "subplots";
+/// Stands for an object without a name that gives each of its items once, and is in another one.
+pub const STREAM: &str = "a stream";
 /// Stands for the maker of a regular expression, which no method changes.
 pub const PATTERN: &str = "re.compile";
+
+/// Whether a function or a class gives a handle of a display.
+pub fn is_handle(maker: &str) -> bool {
+    matches!(maker, "display" | "DisplayHandle")
+}
 
 /// Whether objects of a class add what `update` gets to what they have, each time.
 pub fn is_counting(class: &str) -> bool {
@@ -16,4 +23,9 @@ pub(crate) fn is_class_maker(function: &str) -> bool {
         function,
         "namedtuple" | "NamedTuple" | "make_dataclass" | "Enum" | "IntEnum" | "NewType" | "type"
     )
+}
+
+/// Whether the objects of a class of a library, or what a function of one gives, are told from others.
+pub(crate) fn is_followed(maker: &str) -> bool {
+    maker == PATTERN || is_handle(maker) || is_counting(maker) || is_class_maker(maker)
 }

@@ -14,7 +14,7 @@ fn words() -> impl Iterator<Item = &'static str> {
 }
 
 pub(crate) fn only_reads(method: &str) -> bool {
-    // What Python itself calls to show or compare, and what gives a value by its name.
+    // Called by Python itself to show or compare, or giving a value by their name.
     const PREFIXES: [&str; 8] = ["__", "get_", "is_", "has_", "to_", "as_", "predict", "summary"];
     // Of a queue, it takes the item away.
     const CHANGING: [&str; 8] = [
@@ -35,14 +35,14 @@ pub(crate) fn only_reads(method: &str) -> bool {
 
 /// Whether a short list of words has this one.
 pub(crate) fn has_word(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
+    words.split(' ').any(|one| one == word)
 }
 
-/// What a method does to its object.
+/// The effect of a method on its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mutation {
     pub(crate) when: When,
-    /// What calling it once more does.
+    /// The effect of calling it once more.
     pub(crate) again: Repeat,
     /// It sets or takes away the items that its arguments name.
     pub(crate) is_by_key: bool,

@@ -12,11 +12,11 @@ const MAX_WORDS: usize = 16 * 1024;
 /// The names of a cell of Python, with the magics of `IPython`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// What the cell does when it runs.
+    /// The effects of running the cell.
     pub effects: Effects,
     /// The same for each of its statements, in order.
     pub steps: Vec<Step>,
-    /// What the functions and classes that it defines do when they are called.
+    /// The effects of calling the functions and classes that it defines.
     pub functions: BTreeMap<Name, Effects>,
     /// Further names for the objects of others, as `a` after `a = df`.
     pub aliases: BTreeMap<Name, Name>,
@@ -25,17 +25,14 @@ pub struct Names {
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
     /// The number stands for their text.
     pub fixed: BTreeMap<Name, u64>,
-    /// The names that it binds to objects which give each item once, such as files, iterators and generators of random numbers.
+    /// The names that it binds to objects which give each item once, such as files, iterators and generators of random numbers, or to
+    /// objects that got one: `reader = Reader(open(p))`.
     pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
-    /// Of these, the ones whose function got a new stream: `reader = Reader(open(p))`.
-    pub given_streams: NameSet,
-    /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
-    /// bases of a class.
+    /// Code that may run when the objects of names are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, `f` after `fs.append(f)`, the
+    /// bases of a class. Lambdas stand in [`functions`](Self::functions) under the name of the object that they go into.
     pub holds: BTreeMap<Name, NameSet>,
-    /// What goes into the objects of names that the cell changes, and may run when these are used: `f` after `fs.append(f)`.
-    pub added: BTreeMap<Name, Added>,
     /// The functions and classes that decorators get, which may keep them: `@on("a")`.
     pub registered: BTreeMap<Name, NameSet>,
     /// The attributes that it reads, also in its functions, as numbers: see [`attribute`](crate::attribute).
@@ -57,16 +54,7 @@ pub struct Step {
     pub code: u64,
 }
 
-/// Code that goes into an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Added {
-    /// What its lambdas use.
-    pub code: Effects,
-    /// Names that are functions, if they are any.
-    pub functions: NameSet,
-}
-
-/// What changing an object once more does, compared with changing it once.
+/// The effect of changing an object once more, compared with changing it once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeat {
     /// It is the same: `df["a"] = 1`.
@@ -77,7 +65,53 @@ pub enum Repeat {
     Differs,
 }
 
-/// What running code does with the names of its module.
+/// The effect of code on an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Whether it surely changes it, by an assignment to a part of it or an augmented one. Else a method of a part of it was called, or a
+    /// function of a library got it, that may change it.
+    pub is_sure: bool,
+    /// Whether the name may have another object now instead: `n += 1`.
+    pub augments: bool,
+    /// The effect of doing it once more.
+    pub repeat: Repeat,
+    /// The parts that assignments replace: `["x"]`, `.x`.
+    pub parts: SmallSet<String>,
+    /// The names that choose these parts: `k` of `d[k] = 1`. If one has another value, the part of before stays.
+    pub keys: NameSet,
+}
+
+impl Change {
+    pub(crate) fn sure(repeat: Repeat) -> Self {
+        Self { is_sure: true, repeat, ..Self::default() }
+    }
+
+    pub(crate) fn unsure() -> Self {
+        Self { repeat: Repeat::Same, ..Self::default() }
+    }
+
+    pub(crate) fn part(mut self, part: impl Into<String>) -> Self {
+        self.parts.insert(part.into());
+        self
+    }
+
+    /// Adds a later change of the same object.
+    fn then(&mut self, later: &Self) {
+        // `n += 1` may leave the object of before untouched, but not together with a change of the object itself.
+        self.augments = match (self.is_sure, later.is_sure) {
+            (true, true) => self.augments && later.augments,
+            (true, false) => self.augments,
+            (false, _) => later.augments,
+        };
+        self.is_sure |= later.is_sure;
+        // The worst decides: `xs.clear()` repeats well, `xs.append(1)` behind it does not.
+        self.repeat = self.repeat.max(later.repeat);
+        self.parts.extend(later.parts.iter().cloned());
+        self.keys.extend(later.keys.iter().cloned());
+    }
+}
+
+/// The effect of running code on the names of its module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Effects {
@@ -87,28 +121,15 @@ pub struct Effects {
     pub needs: NameSet,
     /// Read, whether or not the code itself has bound them. A name that is only put into another object is not.
     pub reads: NameSet,
-    /// Of the used names, the ones whose objects give the next of their items, if they are streams.
-    pub takes: NameSet,
     pub defines: NameSet,
     /// Of these, the ones that a branch, a loop or an error may leave as they were.
     pub may_define: NameSet,
     /// The ones that count as bound in the code below: not those of a branch that may not be taken.
     pub(crate) binds: NameSet,
     pub deletes: NameSet,
-    /// Changed by an assignment to a part of their object, or an augmented one.
-    pub changes: NameSet,
-    /// Of these, the ones that may have another object now instead: `n += 1`.
-    pub augments: NameSet,
-    /// A method of a part of them was called, or a function of a library got them, that may change their object.
-    pub calls: NameSet,
+    pub changes: BTreeMap<Name, Change>,
     /// Used in a way that may change them, by what they are.
     pub object_uses: SmallSet<(Name, ObjectUse)>,
-    /// What changing them once more does; see `changes`.
-    pub repeats: BTreeMap<Name, Repeat>,
-    /// The parts of them that assignments replace: `["x"]`, `.x`.
-    pub parts: BTreeMap<Name, SmallSet<String>>,
-    /// The names that choose these parts: `k` of `d[k] = 1`. With another value, the part of before stays.
-    pub keys: BTreeMap<Name, NameSet>,
     /// It calls something that may give another result each time, such as a clock.
     pub varies: bool,
     /// Of a function: it is a generator, so that what it gives is a stream. Of a class: its objects are streams, or may hold one.
@@ -127,13 +148,15 @@ pub struct Effects {
     pub changed_parameters: NameSet,
     /// Of a function: the parameters that it passes on.
     pub passed_parameters: SmallSet<Passed>,
-    /// Why the sets may not be complete.
+    /// The reason why the sets may not be complete.
     pub unknown: Option<Unknown>,
 }
 
 /// A use of an object of which its class says whether it changes it. Numbers stand for the names of methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectUse {
+    /// Its object gives the next of its items, if it is a stream.
+    Take,
     /// `left.plot(x)`, which draws on axes and only reads from data.
     Draw,
     /// `m.advance()`, which may change it, if its class does not say.
@@ -160,33 +183,17 @@ pub enum Argument {
 impl Effects {
     /// Adds what a later statement does.
     pub(crate) fn then(&mut self, step: &Self) {
-        // What the code has bound itself is its own object: to use or change that is nothing to other cells.
+        // A name that the code has bound itself is its own object: to use or change that is nothing to other cells.
         let outside = |name: &&Name| !self.binds.contains(*name);
         self.needs.extend(step.needs.iter().filter(|name| !self.defines.contains(*name)).cloned());
         self.uses.extend(step.uses.iter().filter(outside).cloned());
-        self.takes.extend(step.takes.iter().filter(outside).cloned());
-        self.calls.extend(step.calls.iter().filter(outside).cloned());
         self.object_uses.extend(step.object_uses.iter().filter(|(name, _)| outside(&name)).cloned());
         self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
-        for name in step.changes.iter().filter(outside) {
-            // `n += 1` may leave the object of before untouched, but not together with a change of the object itself.
-            let is_first = self.changes.insert(name.clone());
-            if !step.augments.contains(name) {
-                self.augments.remove(name);
-            } else if is_first {
-                self.augments.insert(name.clone());
-            }
-        }
-        for (name, repeat) in step.repeats.iter().filter(|(name, _)| outside(name)) {
-            // The worst decides: `xs.clear()` repeats well, `xs.append(1)` behind it does not.
-            let known = self.repeats.entry(name.clone()).or_insert(*repeat);
-            *known = (*known).max(*repeat);
-        }
-        for (name, parts) in step.parts.iter().filter(|(name, _)| outside(name)) {
-            self.parts.entry(name.clone()).or_default().extend(parts.iter().cloned());
-        }
-        for (name, keys) in step.keys.iter().filter(|(name, _)| outside(name)) {
-            self.keys.entry(name.clone()).or_default().extend(keys.iter().cloned());
+        for (name, change) in step.changes.iter().filter(|(name, _)| !self.binds.contains(*name)) {
+            self.changes
+                .entry(name.clone())
+                .and_modify(|before| before.then(change))
+                .or_insert_with(|| change.clone());
         }
         self.reads.extend(step.reads.iter().cloned());
         // Before the definitions: a step that deletes a name and defines it again only has it among these.
@@ -213,10 +220,23 @@ impl Effects {
         }
     }
 
+    pub(crate) fn change(&mut self, name: &str, change: Change) {
+        match self.changes.get_mut(name) {
+            Some(before) => before.then(&change),
+            None => drop(self.changes.insert(name.to_owned(), change)),
+        }
+    }
+
+    /// The names whose objects it surely changes.
+    pub fn changed(&self) -> impl Iterator<Item = &Name> {
+        self.changes.iter().filter(|(_, change)| change.is_sure).map(|(name, _)| name)
+    }
+
     /// The names of which it calls methods that may change their objects.
     pub fn called(&self) -> impl Iterator<Item = &Name> {
         let methods = self.object_uses.iter().filter(|(_, how)| matches!(how, ObjectUse::Method(_)));
-        self.calls.iter().chain(methods.map(|(name, _)| name))
+        let calls = self.changes.iter().filter(|(_, change)| !change.is_sure).map(|(name, _)| name);
+        calls.chain(methods.map(|(name, _)| name))
     }
 
     /// The names that it reads or puts into other objects.
@@ -259,14 +279,9 @@ impl Names {
         by_statement.chain(by_call).map(String::as_str)
     }
 
-    pub fn is_class(&self, name: &str) -> bool {
-        self.functions.get(name).is_some_and(|effects| effects.is_class)
-            || self.made_by.get(name).is_some_and(|maker| is_class_maker(maker))
-    }
-
     /// Whether the cell, or a function of it, sets a part of these options.
     pub fn sets(&self, options: &str) -> bool {
-        self.functions.values().chain([&self.effects]).any(|effects| effects.changes.contains(options))
+        self.functions.values().chain([&self.effects]).any(|effects| effects.changes.contains_key(options))
     }
 
     /// Whether running the cell does nothing with names, which holds for one without code.

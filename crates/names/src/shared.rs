@@ -8,13 +8,13 @@ use syntax::hash;
 pub const CONFIGURATION: &str = "matplotlib's configuration";
 pub const ARRAYS: &str = "NumPy's print options";
 pub const FRAMES: &str = "the display options of data frames";
-/// What `%precision` sets.
+/// The setting of `%precision`.
 pub const FLOATS: &str = "IPython's precision";
-/// Which expressions of a cell `IPython` shows.
+/// The choice of expressions of a cell that `IPython` shows.
 pub const INTERACTIVITY: &str = "IPython's ast_node_interactivity";
 pub(crate) const ENVIRONMENT: &str = "the environment";
 pub(crate) const LOGS: &str = "the configuration of logging";
-/// What the displays are called whose content cells update, before their ids.
+/// Prefix of the names of displays whose content cells update; their ids follow.
 pub(crate) const DISPLAY: &str = "the display ";
 /// Prefix of the names of files that cells write and read.
 pub(crate) const FILE: &str = "the file ";
@@ -27,7 +27,12 @@ pub fn is_predefined(name: &str) -> bool {
 
 /// Whether a name stands for something that cells share and that is there though no cell defines it.
 pub fn is_shared(name: &str) -> bool {
-    is_configuration(name) || name.starts_with(DISPLAY) || patched(name).is_some() || is_file(name)
+    is_configuration(name) || is_display(name) || patched(name).is_some() || is_file(name)
+}
+
+/// Whether a name stands for a display.
+pub fn is_display(name: &str) -> bool {
+    name.starts_with(DISPLAY)
 }
 
 /// Whether a name stands for a file.

@@ -11,35 +11,28 @@ use syntax::{Locals, MAX_NESTED, Name, Scope, Scopes, Unknown, with_statements};
 use crate::names::{Effects, Names, Repeat, Step};
 use syntax::hash;
 
-mod added;
 mod aliases;
-mod arguments;
 mod bindings;
 mod branches;
 mod calls;
 mod changes;
-mod configuration;
 mod definitions;
 mod derived;
 mod escapes;
 mod expressions;
-mod figures;
 mod files;
-mod known;
-mod late;
+mod held;
 mod methods;
 mod object_uses;
-mod options;
 mod patches;
 mod reading;
-mod repeats;
+mod settings;
 mod streams;
-mod unpacking;
 mod visit;
-mod wrappers;
 
+use branches::Branch;
+use derived::Derived;
 use expressions::has_inner_expressions;
-use known::{Branch, Derived, Pending};
 use methods::Method;
 
 #[derive(Default)]
@@ -47,18 +40,14 @@ pub(crate) struct Walker {
     names: Names,
     /// The effects of the statement that the walk is in.
     step: Effects,
-    /// What it has bound, and the branches of it that the walk is in.
+    /// The names that it has bound, and the branches of it that the walk is in.
     branches: Vec<Branch>,
-    /// What changing an object at this place once more does.
+    /// The effect of changing an object at this place once more.
     repeat: Repeat,
     /// Whether nothing is done with the result of the call that is visited next.
     is_discarded: bool,
-    /// What is called next.
+    /// The function that is called next.
     callee: Option<TextRange>,
-    /// Whether objects are only looked at here.
-    is_looking: bool,
-    /// The streams that the cell reads from a place that it has chosen.
-    rewound: BTreeSet<Name>,
     scopes: Scopes,
     /// The effects of the function or class of the cell that is being defined.
     deferred: Effects,
@@ -66,26 +55,22 @@ pub(crate) struct Walker {
     parameters: BTreeSet<Name>,
     /// The local names in it that were assigned from others, which have the same objects.
     local_aliases: BTreeMap<Name, Name>,
-    /// What the names of this scope are made of.
+    /// The origins of the names of this scope.
     derived: Derived,
     /// The methods of the outermost class, as far as the walk has come.
     methods: Vec<Method>,
-    /// How many bodies the walk is in that a condition chooses.
+    /// The number of bodies around the walk that a condition chooses.
     conditions: usize,
-    /// How many functions and classes the walk is in.
+    /// The number of functions and classes around the walk.
     definitions: usize,
-    /// How many of them are functions.
+    /// The functions among them.
     functions: usize,
     /// The text that the tree's positions count in.
     source: String,
-    /// How many sources the walk is in.
+    /// The number of sources around the walk.
     sources: usize,
     /// In how many places the walk is where a name that nothing defines is no error.
     tolerant: usize,
-    /// In how many lambdas the walk is that go into an object.
-    captured: usize,
-    /// What these use.
-    pending: Vec<Pending>,
 }
 
 impl Walker {
@@ -97,7 +82,6 @@ impl Walker {
         } else {
             walker.walk_steps(body);
         }
-        walker.use_pending();
         for magic in magics {
             if let CellMagic::Capture(name) = magic {
                 walker.step(body, |walker| walker.capture(name));
@@ -105,7 +89,10 @@ impl Walker {
         }
         // `import os` in a cell that then sets `os.environ["X"]` does not give the same each time.
         for step in &walker.names.steps {
-            walker.names.fixed.retain(|name, _| !step.effects.changes.contains(name));
+            walker
+                .names
+                .fixed
+                .retain(|name, _| !step.effects.changes.get(name).is_some_and(|change| change.is_sure));
         }
         walker.names.steps.shrink_to_fit();
         walker.names
@@ -117,7 +104,6 @@ impl Walker {
         walk(self);
         let bound = self.branches.pop().unwrap_or_default();
         let mut effects = std::mem::take(&mut self.step);
-        self.pending.retain(|pending| !bound.surely.contains(&pending.name));
         let defines = effects.defines.iter().filter(|name| !bound.surely.contains(*name));
         effects.may_define = defines.cloned().collect();
         effects.binds = bound.likely.into_iter().collect();
@@ -151,7 +137,7 @@ impl Walker {
         self.collect(walked);
     }
 
-    /// What the source binds is lost.
+    /// The names that the source binds are lost.
     fn walk_as_function(&mut self, source: &str) {
         let walked = self.nested(source, |walker, statements| {
             let scope = Scope::function(Locals::of_body(statements));

@@ -115,8 +115,7 @@ fn is_identifier(name: &str) -> bool {
 /// Says which names of data frames are like those that were not found.
 async fn near_names(executor: &dyn Executor, source: &str, missing: &[String]) -> Option<String> {
     let effects = Names::of_cell(source).effects;
-    let used: BTreeSet<&String> =
-        effects.reads.iter().chain(&effects.uses).chain(&effects.changes).chain(&effects.defines).collect();
+    let used: BTreeSet<&String> = effects.reads.iter().chain(&effects.uses).chain(&effects.defines).collect();
     let question = json!({ "near": { "names": used, "missing": missing } });
     let answer = executor.ask_memory(&question, MAX_WAIT).await.ok()?.decode::<NearNames>().ok()?;
     let lines: Vec<String> = answer.near.iter().take(MAX_NEAR).map(NearName::sentence).collect();

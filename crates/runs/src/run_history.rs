@@ -15,7 +15,7 @@ use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
 use recorder::{Actor, Recorder};
-use staleness::{Codes, Ended, History, Module, hash, remember};
+use staleness::{Codes, History, Module, Run as PastRun, hash, remember};
 use syntax::{is_blank, random_state};
 use uuid::Uuid;
 
@@ -206,7 +206,7 @@ impl RunHistory {
     }
 
     /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
-    pub fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> (Vec<staleness::Run>, Codes) {
+    pub fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> (Vec<PastRun>, Codes) {
         let mut inner = self.inner.lock();
         if let Some(kernel) = kernel {
             self.take_stored(&mut inner, notebook, kernel);
@@ -382,29 +382,30 @@ impl Notebook {
     fn add(&mut self, run: &KernelRun, instance: u64, folder: Option<&Path>) {
         let source = hash(&run.source);
         // An instance has one language.
-        let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
+        let is_same = |known: &&PastRun| known.source == source && known.instance == instance;
         let names = match self.history.runs().iter().rev().find(is_same) {
             Some(known) => known.names.clone(),
             None => Arc::new(Names::in_language(&run.source, &run.language)),
         };
-        self.history.add(Ended {
+        let past = PastRun {
             cell: run.cell.clone(),
             source,
             names,
             instance,
-            ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
+            ended_at: Duration::from_millis(run.ended_at),
             has_failed: run.has_failed,
             is_interrupted: run.is_interrupted,
             kernel_died: run.kernel_died,
-            assigned: run.assigned.clone(),
-            unchanged: run.unchanged.clone(),
+            assigned: run.assigned.clone().map(Arc::new),
+            unchanged: Arc::new(run.unchanged.clone()),
             drew: run.drew.clone(),
             random_states: run.random_states.clone(),
             loaded: run.loaded.iter().map(|(name, it)| (name.clone(), module(it, folder))).collect(),
-            changed_files: run.changed_files.clone(),
             outputs: run.outputs,
             execution_count: run.execution_count,
-        });
+            ..PastRun::default()
+        };
+        self.history.add(past, run.changed_files.clone());
         remember(&mut self.codes, &run.source, self.history.runs());
     }
 }

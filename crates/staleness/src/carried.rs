@@ -1,4 +1,4 @@
-//! What is known of the runs of cells that somebody has split, merged or duplicated since: where the code is what ran, it has run.
+//! The runs of cells that somebody has split, merged or duplicated since: where the code is what ran, it has run.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -38,18 +38,10 @@ pub(crate) fn carried(
     codes: &Codes,
     instance: Option<u64>,
 ) -> (Vec<Run>, Vec<usize>) {
-    let (cells, given) = (present.cells, Vec::new());
-    let mut carrier = Carrier { present, cells, runs, codes, now: instance, instance, given };
-    if instance.is_some() {
-        carrier.carry();
-    }
-    // After a restart, what ran before it may still be split or merged.
-    let others = carrier.runs.iter().filter(|run| Some(run.instance) != instance);
-    if let Some(other) = others.max_by_key(|run| run.order).map(|run| run.instance) {
-        carrier.instance = Some(other);
-        carrier.carry();
-    }
-    (carrier.runs, carrier.given)
+    let (cells, positions) = (present.cells, Vec::new());
+    let mut carrier = Carrier { present, cells, runs, codes, instance, positions };
+    carrier.carry();
+    (carrier.runs, carrier.positions)
 }
 
 impl History {
@@ -58,18 +50,17 @@ impl History {
         let (cells, sources) = Cell::all_of(notebook, language);
         let names = |at: usize| Arc::new(with_stack(|| Names::in_language(&sources[at], language)));
         let present = Present { cells: &cells, sources: &sources, names: &names };
-        let (mut runs, given) = carried(&present, self.runs().to_vec(), codes, instance);
-        if given.is_empty() {
+        let (mut runs, positions) = carried(&present, self.runs().to_vec(), codes, instance);
+        if positions.is_empty() {
             return;
         }
         runs.sort_by_key(|run| run.order);
         self.replace(runs);
-        codes.extend(given.into_iter().map(|at| (cells[at].source, code(&sources[at]))));
+        codes.extend(positions.into_iter().map(|at| (cells[at].source, code(&sources[at]))));
     }
 }
 
 /// Cells that are together what runs have run.
-#[derive(Default)]
 struct Group {
     parts: Vec<Part>,
     /// As indices, in the order in which they ran.
@@ -87,10 +78,9 @@ struct Carrier<'a> {
     cells: &'a [Cell],
     runs: Vec<Run>,
     codes: &'a Codes,
-    now: Option<u64>,
-    /// The one whose runs are looked at.
     instance: Option<u64>,
-    given: Vec<usize>,
+    /// Of the cells that have runs from others.
+    positions: Vec<usize>,
 }
 
 impl Carrier<'_> {
@@ -113,15 +103,11 @@ impl Carrier<'_> {
         }
     }
 
-    /// Whether no run of the cell with its present source is known in this instance, and none in a later one.
+    /// Whether no run of the cell with its present source is known in this instance.
     fn is_open(&self, position: usize, last: &HashMap<&CellId, &Run>) -> bool {
         let cell = &self.cells[position];
-        let is_past = self.instance != self.now;
-        let is_known = |run: &Run| {
-            let (is_now, is_same) = (Some(run.instance) == self.now, run.source == cell.source);
-            if is_past { is_now || is_same } else { is_now && is_same }
-        };
-        !cell.is_blank && !last.get(&cell.id).is_some_and(|run| is_known(run))
+        let is_of = |run: &&Run| Some(run.instance) == self.instance && run.source == cell.source;
+        !cell.is_blank && !last.get(&cell.id).is_some_and(is_of)
     }
 
     fn text(&self, run: &Run) -> Option<&Arc<str>> {
@@ -135,7 +121,7 @@ impl Carrier<'_> {
             (0..self.runs.len()).filter(|index| self.text(&self.runs[*index]).is_some()).collect();
         order.sort_by_key(|index| self.runs[*index].order);
         let group = (0..order.len()).find_map(|start| {
-            let group = self.aligned(from, texts, order[start..].iter().take(MAX_PARTS).copied())?;
+            let group = self.aligned(from, texts, &order[start..])?;
             self.can_have_run(&group, texts).then_some(group)
         });
         let Some(group) = group else { return Vec::new() };
@@ -151,13 +137,15 @@ impl Carrier<'_> {
             let is_of_last = |other: &&Part| other.runs.end == part.runs.end;
             let later = group.parts[number + 1..].iter().filter(is_of_last).count() as u64;
             let count = group.parts.iter().filter(is_of_last).count() as u64;
-            let shown = self.cells[part.position].execution_count;
+            let count_of_cell = self.cells[part.position].execution_count;
             let is_of_another =
-                shown.is_some_and(|shown| runs.iter().any(|run| run.counts().any(|it| it == shown)));
+                count_of_cell.is_some_and(|count| runs.iter().any(|run| run.counts().any(|it| it == count)));
             let is_unchanged = |name: &&Name| within.iter().all(|run| run.unchanged.contains(*name));
             let run = Run {
                 has_failed: within.iter().any(|run| run.has_failed),
-                execution_count: last.execution_count.filter(|count| !is_of_another || shown == Some(*count)),
+                execution_count: last
+                    .execution_count
+                    .filter(|count| !is_of_another || count_of_cell == Some(*count)),
                 merged_counts: within.iter().flat_map(Run::counts).collect(),
                 assigned: self.assigned(part.position, within),
                 unchanged: Arc::new(last.unchanged.iter().filter(is_unchanged).cloned().collect()),
@@ -174,51 +162,37 @@ impl Carrier<'_> {
         group.parts.iter().map(|part| part.position).collect()
     }
 
-    /// Cells and runs whose lines are the same up to the first place where one of each ends.
-    fn aligned(
-        &self,
-        from: usize,
-        texts: &HashMap<usize, Arc<str>>,
-        runs: impl Iterator<Item = usize>,
-    ) -> Option<Group> {
-        let mut group = Group::default();
-        let mut cells = (from..self.cells.len()).filter(|position| !self.cells[*position].is_blank);
-        let mut cells = cells.by_ref().take(MAX_PARTS);
-        // What is left of the cell and the run that the comparison is in.
-        let (mut cell, mut position, mut begin) = ("", None, 0);
-        // How many parts and runs there were when a cell and a run last ended together.
-        let mut whole = None;
-        'runs: for index in runs {
-            let Some(text) = self.text(&self.runs[index]) else { break };
-            group.runs.push(index);
-            let mut run = &**text;
-            while !run.is_empty() {
-                if cell.is_empty() {
-                    let next = cells.next().and_then(|next| Some((next, texts.get(&next)?)));
-                    let Some((next, text)) = next else { break 'runs };
-                    (cell, position, begin) = (&**text, Some(next), group.runs.len() - 1);
-                }
-                let (line, rest) = cell.split_once('\n').unwrap_or((cell, ""));
-                let (other, after) = run.split_once('\n').unwrap_or((run, ""));
-                if line != other {
-                    break 'runs;
-                }
-                (cell, run) = (rest, after);
-                if cell.is_empty() {
-                    group.parts.push(Part { position: position?, runs: begin..group.runs.len() });
-                }
-            }
+    /// Cells and runs whose lines are the same up to the last place where one of each ends.
+    fn aligned(&self, from: usize, texts: &HashMap<usize, Arc<str>>, runs: &[usize]) -> Option<Group> {
+        let first = self.text(&self.runs[*runs.first()?])?;
+        if first.lines().next() != texts.get(&from)?.lines().next() {
+            return None;
+        }
+        let cells = (from..self.cells.len()).filter(|position| !self.cells[*position].is_blank);
+        let cells = cells.take(MAX_PARTS).map_while(|at| Some((at, &**texts.get(&at)?)));
+        let runs = runs.iter().take(MAX_PARTS).map_while(|at| Some((*at, &**self.text(&self.runs[*at])?)));
+        let (cells, runs): (Vec<_>, Vec<_>) = (cells.collect(), runs.collect());
+        let lines = cells.iter().flat_map(|(_, text)| text.lines());
+        let lines = lines.zip(runs.iter().flat_map(|(_, text)| text.lines()));
+        let same = lines.take_while(|(cell, run)| cell == run).count();
+        let (of_cells, of_runs) = (ends(&cells), ends(&runs));
+        let whole = |count: usize| {
+            let end = of_cells[count - 1];
+            let runs_count = of_runs.iter().position(|of_run| *of_run == end && end <= same)? + 1;
             // One cell and one run are no group, but a merge that was split again at its border starts with such a pair, and a cell may
             // have been split and merged back.
-            let is_pair = group.parts.len() == 1 && group.runs.len() == 1;
-            if cell.is_empty() && (!is_pair || self.is_merged_back(from, &self.runs[index])) {
-                whole = Some((group.parts.len(), group.runs.len()));
-            }
-        }
-        let (parts, runs) = whole?;
-        group.parts.truncate(parts);
-        group.runs.truncate(runs);
-        Some(group)
+            let is_pair = count == 1 && runs_count == 1;
+            (!is_pair || self.is_merged_back(from, &self.runs[runs[0].0])).then_some((count, runs_count))
+        };
+        let (count, runs_count) = (1..=cells.len()).rev().find_map(whole)?;
+        let part = |at: usize| {
+            let begin = at.checked_sub(1).map_or(0, |before| of_cells[before]);
+            let first = of_runs.partition_point(|end| *end <= begin);
+            let last = of_runs.partition_point(|end| *end < of_cells[at]);
+            Part { position: cells[at].0, runs: first..last + 1 }
+        };
+        let runs = runs[..runs_count].iter().map(|(at, _)| *at).collect();
+        Some(Group { parts: (0..count).map(part).collect(), runs })
     }
 
     /// Whether the cell is one that ran, with other empty lines, and shows as little as after a merge.
@@ -242,7 +216,7 @@ impl Carrier<'_> {
             let Some(id) = &run.cell else { return false };
             let is_gone = !self.cells.iter().any(|cell| cell.id == *id);
             let is_changed = texts.keys().any(|part| self.cells[*part].id == *id);
-            // What the cell has run since has replaced it.
+            // A later run of the cell has replaced it.
             !run.is_superseded && (is_gone || is_in(id) || is_changed) || is_shown_by_copy(run)
         })
     }
@@ -267,7 +241,7 @@ impl Carrier<'_> {
             let names = run.assigned.as_ref()?.iter();
             assigned.extend(
                 names
-                    .filter(|name| effects.defines.contains(*name) || effects.changes.contains(*name))
+                    .filter(|name| effects.defines.contains(*name) || effects.changes.contains_key(*name))
                     .cloned(),
             );
         }
@@ -278,12 +252,12 @@ impl Carrier<'_> {
     fn duplicate(&mut self, position: usize) {
         let cell = &self.cells[position];
         let shows_the_same = |id: &CellId| {
-            let shown = |cell: &Cell| (cell.execution_count, cell.has_outputs);
-            self.cells.iter().any(|other| other.id == *id && *id != cell.id && shown(other) == shown(cell))
+            let look = |cell: &Cell| (cell.execution_count, cell.has_outputs);
+            self.cells.iter().any(|other| other.id == *id && *id != cell.id && look(other) == look(cell))
         };
         let is_original = |run: &&Run| {
             let has_number = run.execution_count.is_some() && run.execution_count == cell.execution_count;
-            // What the cell itself has run since counts.
+            // A later run of the cell itself counts.
             let is_replaced = run.is_superseded && run.cell.as_ref() == Some(&cell.id);
             run.source == cell.source
                 && Some(run.instance) == self.instance
@@ -299,9 +273,9 @@ impl Carrier<'_> {
     /// The cell has run as a part of `run`.
     fn add(&mut self, position: usize, run: &Run, order: u64) {
         let cell = &self.cells[position];
-        self.given.push(position);
-        for known in &mut self.runs {
-            known.is_superseded |= known.cell.as_ref() == Some(&cell.id);
+        self.positions.push(position);
+        for other in &mut self.runs {
+            other.is_superseded |= other.cell.as_ref() == Some(&cell.id);
         }
         self.runs.push(Run {
             cell: Some(cell.id.clone()),
@@ -316,11 +290,17 @@ impl Carrier<'_> {
     }
 }
 
+/// The number of lines up to the end of each text.
+fn ends(texts: &[(usize, &str)]) -> Vec<usize> {
+    let counts = texts.iter().map(|(_, text)| text.lines().count());
+    counts.scan(0, |end, count| Some(*end += count).map(|()| *end)).collect()
+}
+
 /// Adds the code of what has run, and removes what no run has any longer.
 pub fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
     codes.insert(hash(source), code(source));
     if codes.len() > runs.len() * 2 + 16 {
-        codes.retain(|known, _| runs.iter().any(|run| run.source == *known));
+        codes.retain(|source, _| runs.iter().any(|run| run.source == *source));
     }
 }
 

@@ -1,9 +1,12 @@
-//! What a cell does together with the functions that it calls.
+//! The effects of a cell together with the functions that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Effects, Name, NameSet, Names, ObjectUse, Repeat, Unknown, is_counting};
+use names::{Effects, Name, NameSet, Names, Repeat, Unknown, is_counting, is_handle};
 use syntax::RandomUse;
+
+use crate::definers::From;
+use crate::value::Write;
 
 pub(crate) use self::flow::Flow;
 use self::flow::{both, flows};
@@ -13,86 +16,26 @@ mod flow;
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective<'n> {
-    /// What it uses, with the function through which it does so.
+    /// The names that it uses, with the function through which it does so.
     pub(crate) uses: BTreeMap<&'n str, Option<&'n str>>,
     /// Of these, what it may have bound itself before.
     pub(crate) own: BTreeSet<&'n str>,
     pub(crate) writes: BTreeMap<&'n str, Write>,
-    /// What changing the objects of names once more does.
+    /// The effect of changing the objects of names once more.
     pub(crate) repeats: BTreeMap<&'n str, Repeat>,
-    /// Of these, the ones of which it changes a part that other names choose, as `k` does in `d[k] = 1`.
-    pub(crate) keys: BTreeMap<&'n str, Keys<'n>>,
-    /// What the values of the written names are made of.
+    /// The names of other cells that choose the parts which it changes, as `k` does in `d[k] = 1`. Of functions that keep their results, what
+    /// they use.
+    pub(crate) keys: BTreeMap<&'n str, BTreeSet<&'n str>>,
+    /// The origins of the values of the written names.
     pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
-    /// The functions of other cells that keep their results, with all names that these are made of.
-    pub(crate) caches: BTreeMap<&'n str, BTreeSet<&'n str>>,
     /// It calls something that may give another result each time.
     varies: bool,
     pub(crate) unknown: Option<&'n Unknown>,
 }
 
-/// What chooses the part of an object that a cell changes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Keys<'n> {
-    /// The names of other cells.
-    pub(crate) inputs: BTreeSet<&'n str>,
-    /// Whether the cell has a name for it itself.
-    pub(crate) is_local: bool,
-}
-
-/// How code writes a name; a later one says more about the value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Write {
-    /// It calls a function that keeps its results.
-    Fills,
-    /// It passes the object to a function of the notebook that changes its argument, as far as names tell.
-    Passes,
-    /// It calls a method of the object.
-    Calls,
-    /// It changes the object, or deletes the name.
-    Changes,
-    /// A branch of it, or a function that it may call, defines the name.
-    MayDefine,
-    Defines,
-}
-
-impl Write {
-    /// Whether the object may be as it was.
-    pub(crate) fn is_weak(self) -> bool {
-        self <= Self::Calls
-    }
-
-    /// Whether the name may have another object now.
-    pub(crate) fn binds(self) -> bool {
-        self >= Self::MayDefine
-    }
-}
-
-/// What other cells say about a name, as seen from a cell.
-pub(crate) trait Surroundings<'n> {
-    /// What a function of another cell does.
-    fn function(&self, name: &str) -> Option<&'n Effects>;
-    /// Other names for its object.
-    fn aliases(&self, name: &str) -> Vec<&'n str>;
-    /// Whether it is the name of a module.
-    fn is_import(&self, name: &str) -> bool;
-    /// The other names that are imported from the same package, which may share its settings.
-    fn siblings(&self, name: &str) -> Vec<&'n str>;
-    /// The names that the object of a name uses when it is used, and that have been written since it was made.
-    fn late(&self, name: &str) -> BTreeSet<&'n str>;
-    /// The function or class whose call has made the object of a name.
-    fn maker(&self, name: &str) -> Option<&'n str>;
-    /// Whether a use of the object of a name may change it. Whether the cell may have defined the name itself is said.
-    fn is_changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> bool;
-    /// Whether any name is one of a stream.
-    fn has_streams(&self) -> bool;
-    /// The change that a loop makes to the object of a name: a stream moves on.
-    fn loop_write(&self, name: &str) -> Option<Write>;
-}
-
 impl<'n> Effective<'n> {
     /// `source` stands for the whole source of the cell.
-    pub(crate) fn of(names: &'n Names, source: u64, around: &impl Surroundings<'n>) -> Self {
+    pub(crate) fn of(names: &'n Names, source: u64, around: From<'_, 'n>) -> Self {
         let is_own = |name: &str| names.effects.defines.contains(name);
         let mut effective = Self::default();
         effective.expand(names, &names.effects, around, &is_own);
@@ -102,14 +45,16 @@ impl<'n> Effective<'n> {
         effective.own = uses.map(|(name, _)| *name).filter(|name| defines.contains(*name)).collect();
         effective.flows = flows(names, around);
         // The import is the cell's own, but others import from the package, too.
-        let is_set = |name: &&Name| names.steps.iter().any(|step| step.effects.changes.contains(*name));
+        let is_set = |name: &&Name| {
+            names.steps.iter().any(|step| step.effects.changed().any(|changed| changed == *name))
+        };
         for module in names.imports.keys().filter(is_set) {
             effective.write_siblings(module, around);
         }
-        for (name, keys) in &names.effects.keys {
-            effective.choose(name, keys, around);
+        for (name, change) in names.effects.changes.iter().filter(|(_, change)| !change.parts.is_empty()) {
+            effective.choose(name, &change.keys, around);
         }
-        // Where statements are not known, all is one.
+        // Without statements, all is one.
         for name in effective.writes.keys().copied() {
             effective.flows.entry(name).or_insert_with(|| Flow {
                 inputs: effective.uses.keys().copied().collect(),
@@ -121,27 +66,26 @@ impl<'n> Effective<'n> {
     }
 
     /// A part of the object that these names choose is changed.
-    fn choose(&mut self, name: &'n str, keys: &'n NameSet, around: &impl Surroundings<'n>) {
+    fn choose(&mut self, name: &'n str, keys: &'n NameSet, around: From<'_, 'n>) {
         let maker = around.maker(name);
-        if maker.is_some_and(|maker| matches!(maker, "display" | "DisplayHandle")) {
+        if maker.is_some_and(is_handle) {
             // An update replaces all that is shown.
             return;
         }
-        let mut chosen = Keys::default();
+        let mut chosen = BTreeSet::new();
         for key in keys {
             match self.flows.get(key.as_str()) {
                 Some(flow) => {
-                    chosen.is_local = true;
-                    chosen.inputs.extend(&flow.inputs);
+                    chosen.extend(&flow.inputs);
                     if flow.varies {
                         // With a key that varies, as in `k = time(); d[k] = 1`, each run may add another entry.
                         self.repeats.insert(name, Repeat::Differs);
                     }
                 }
-                None => drop(chosen.inputs.insert(key)),
+                None => drop(chosen.insert(key.as_str())),
             }
         }
-        chosen.inputs.remove(name);
+        chosen.remove(name);
         // `Counter.update` adds to what `dict.update` would replace.
         if maker.is_some_and(is_counting) {
             self.repeat(name, Repeat::Differs);
@@ -161,7 +105,7 @@ impl<'n> Effective<'n> {
                 self.uses.insert(state, None);
                 inputs.insert(state.as_str());
             }
-            // Which statement draws in a hidden way is not known, so that each name may be made of it.
+            // Any statement may draw in a hidden way, so that each name may be made of it.
             for flow in self.flows.values_mut().filter(|flow| flow.varies || it.is_hidden) {
                 flow.code = both(flow.code, it.code);
                 flow.inputs.extend(inputs.iter().copied());
@@ -197,10 +141,10 @@ impl<'n> Effective<'n> {
         is_defined: &dyn Fn(&str) -> bool,
     ) -> Self {
         for name in assigned {
-            if let Some(known) = self.writes.get_mut(name.as_str()) {
+            if let Some(write) = self.writes.get_mut(name.as_str()) {
                 // `model.fit(x)` leaves open whether it changes `model`; the memory shows that it did.
-                if known.is_weak() {
-                    *known = Write::Changes;
+                if write.is_weak() {
+                    *write = Write::Changes;
                     self.repeats.entry(name).or_insert(Repeat::Differs);
                 }
                 continue;
@@ -222,8 +166,8 @@ impl<'n> Effective<'n> {
     }
 
     /// Adds what the outputs show and names do not: the cell depends on these options.
-    pub(crate) fn with_shown(mut self, shown: &[&'static str]) -> Self {
-        self.uses.extend(shown.iter().map(|options| (*options, None)));
+    pub(crate) fn with_shown(mut self, options: &[&'static str]) -> Self {
+        self.uses.extend(options.iter().map(|options| (*options, None)));
         self
     }
 
@@ -241,14 +185,14 @@ impl<'n> Effective<'n> {
     }
 
     fn write(&mut self, name: &'n str, write: Write) {
-        let known = self.writes.entry(name).or_insert(write);
+        let worst = self.writes.entry(name).or_insert(write);
         // In `df = load(); df.sort()`, the definition decides: nothing of an earlier object is left.
-        *known = (*known).max(write);
+        *worst = (*worst).max(write);
     }
 
     fn repeat(&mut self, name: &'n str, repeat: Repeat) {
-        let known = self.repeats.entry(name).or_insert(repeat);
+        let worst = self.repeats.entry(name).or_insert(repeat);
         // One statement that adds is enough to make another object: `d["a"] = 1; d["b"] += 1`.
-        *known = (*known).max(repeat);
+        *worst = (*worst).max(repeat);
     }
 }

@@ -1,8 +1,8 @@
-//! What is known of a notebook, and what follows for its cells.
+//! The facts about a notebook, and the states of its cells that follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use names::{Name, Names};
 use notebook::{CellId, Notebook};
@@ -11,13 +11,13 @@ use syntax::{RandomUse, hash, is_blank};
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// Where it stands in the notebook.
+    /// Its position in the notebook.
     pub index: usize,
     pub id: CellId,
     /// See [`hash`](crate::hash).
     pub source: u64,
     pub names: Arc<Names>,
-    /// What it does with random states, which count as names.
+    /// Its use of random states, which count as names.
     pub random: BTreeMap<Name, RandomUse>,
     /// Whether it has no code.
     pub is_blank: bool,
@@ -72,7 +72,7 @@ pub struct Module {
 }
 
 /// A run of a cell, or of code that is in no cell.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Run {
     /// The cell may have been deleted since.
@@ -93,7 +93,8 @@ pub struct Run {
     pub earlier: Vec<u64>,
     /// Of these, the ones of runs that failed.
     pub failed: BTreeSet<u64>,
-    pub ended_at: SystemTime,
+    /// Since the Unix epoch.
+    pub ended_at: Duration,
     pub has_failed: bool,
     // A fresh run fails in the same place, but it is not stopped in the same place.
     /// Whether it was stopped before its end, which another run would not be.
@@ -124,6 +125,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run of Python in the first instance.
+    #[cfg(test)]
+    pub(crate) fn well(cell: Option<CellId>, source: &str) -> Self {
+        let names = Arc::new(Names::of_cell(source));
+        Self { cell, source: hash(source), names, instance: 1, ..Self::default() }
+    }
+
     /// Whether the memory of its kernel shows that it has bound the name.
     pub(crate) fn has_assigned(&self, name: &str) -> bool {
         self.assigned.as_ref().is_some_and(|assigned| assigned.contains(name))
@@ -171,7 +179,7 @@ pub struct Facts<'a> {
     pub clock: Clock<'a>,
 }
 
-/// What can be said of a cell's outputs. A later one is a weaker statement, so that the least of several findings decides.
+/// The state of a cell's outputs. A later one is a weaker statement, so that the least of several findings decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StaleState {
     NeverRun,

@@ -1,4 +1,4 @@
-//! What the rules say of the cells of a notebook, and what of it is kept.
+//! The rules' findings about the cells of a notebook, as far as they are kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Basis {
     }
 }
 
-/// What was found about the cells of a notebook.
+/// The findings about the cells of a notebook.
 pub struct Judged {
     basis: Basis,
     /// For each cell, its state if it is a code cell. `None` if no run is known: then it follows from the cell alone.
@@ -119,12 +119,12 @@ impl Judge {
         self.last = None;
         let undefined = self.undefined(&basis.notebook, &basis.language);
         let runs = if basis.version == 0 { (Vec::new(), Codes::new()) } else { runs() };
-        let known = (!runs.0.is_empty()).then(|| self.facts(&basis, runs, clock));
-        let ran = known.as_ref().map(|known| ran(known, basis.instance)).unwrap_or_default();
+        let facts = (!runs.0.is_empty()).then(|| self.facts(&basis, runs, clock));
+        let ran = facts.as_ref().map(|facts| ran(facts, basis.instance)).unwrap_or_default();
         let count = basis.notebook.cells().len();
-        let states = known.map(|known| {
+        let states = facts.map(|facts| {
             let mut all = vec![None; count];
-            for (cell, state) in known.cells.iter().zip(known.states) {
+            for (cell, state) in facts.cells.iter().zip(facts.states) {
                 all[cell.index] = Some(state);
             }
             all
@@ -134,7 +134,7 @@ impl Judge {
         judged
     }
 
-    /// What cells use and no cell above defines, in the order of the cells.
+    /// The names that cells use and no cell above defines, in the order of the cells.
     pub fn undefined(&mut self, notebook: &Notebook, language: &str) -> Arc<[Undefined]> {
         if self.last.as_ref().is_some_and(|last| !last.basis.notebook.has_cells_of(notebook)) {
             self.last = None;
@@ -156,16 +156,16 @@ impl Judge {
         let (notebook, instance) = (&basis.notebook, basis.instance);
         self.names.start(notebook, &basis.language);
         let (mut cells, sources) = crate::Cell::all_of(notebook, &basis.language);
-        let mut left = MAX_SOURCE;
+        let mut rest = MAX_SOURCE;
         for (fact, source) in cells.iter_mut().zip(&sources) {
-            fact.names = self.names.within(source, left);
-            left = left.saturating_sub(source.len());
+            fact.names = self.names.within(source, rest);
+            rest = rest.saturating_sub(source.len());
         }
         let ran = runs.iter().map(|run| &run.names);
-        let known: Vec<&Names> =
+        let names: Vec<&Names> =
             cells.iter().map(|cell| &cell.names).chain(ran).map(|names| &**names).collect();
         let options = [CONFIGURATION, ARRAYS, FLOATS, FRAMES].into_iter();
-        let options: Vec<_> = options.filter(|it| known.iter().any(|names| names.sets(it))).collect();
+        let options: Vec<_> = options.filter(|it| names.iter().any(|names| names.sets(it))).collect();
         for cell in &mut cells {
             cell.shows = depends_on(&notebook.cells()[cell.index], &options);
         }
@@ -193,13 +193,13 @@ impl Judge {
     }
 }
 
-fn ran(known: &NotebookFacts, instance: Option<u64>) -> HashMap<usize, bool> {
-    let runs = known.runs.iter().filter(|run| !run.is_superseded);
+fn ran(facts: &NotebookFacts, instance: Option<u64>) -> HashMap<usize, bool> {
+    let runs = facts.runs.iter().filter(|run| !run.is_superseded);
     let last: HashMap<&CellId, &Run> = runs.filter_map(|run| Some((run.cell.as_ref()?, run))).collect();
     let is_well = |cell: &crate::Cell, run: &Run| {
         !run.has_failed && instance == Some(run.instance) && run.source == cell.source
     };
-    let cells = known.cells.iter().filter_map(|cell| Some((cell, last.get(&cell.id)?)));
+    let cells = facts.cells.iter().filter_map(|cell| Some((cell, last.get(&cell.id)?)));
     cells.map(|(cell, run)| (cell.index, is_well(cell, run))).collect()
 }
 

@@ -1,11 +1,11 @@
-//! Which cells of a notebook have outputs that can no longer be believed, and why. Nothing is executed.
+//! Cells of a notebook whose outputs can no longer be believed, with the reasons. Nothing is executed.
 //!
 //! Each value of a name has a *version* ([`value`]): a hash of the code that made it, of the versions that this code got, and of the run
 //! if the code varies. [`replay`] follows the runs of the kernel in order, and a run of the whole notebook from top to bottom in a
 //! fresh kernel. A cell whose last run got other versions than it would get there is stale; [`rules`] decides the state, and
 //! [`reasons`] words why. [`plan`] replays planned runs on the values of the kernel to find what else has to run.
 //!
-//! What a run did comes from the kernel where it could tell ([`facts::Run`]), and else from the names of its source: [`effective`]
+//! The effects of a run come from the kernel where it could tell ([`facts::Run`]), and else from the names of its source: [`effective`]
 //! joins a cell with the functions that it calls, as [`definers`] sees them.
 //!
 //! | state | what is known |
@@ -41,7 +41,7 @@ mod value;
 
 pub use carried::{Codes, remember};
 pub use facts::{Cell, CellState, Clock, Facts, Module, Obstacle, Run, StaleState};
-pub use history::{Ended, History};
+pub use history::History;
 pub use judge::{Basis, Judge, Judged, NotebookFacts};
 pub use plan::{Plan, plan};
 pub use random::{RandomUses, add_random};

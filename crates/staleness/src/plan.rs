@@ -1,10 +1,10 @@
-//! Which cells to run, so that stale ones are up to date.
+//! The cells to run so that stale ones are up to date.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::{CellState, Facts, StaleState};
 use crate::replay::{Env, Replay, Trace};
-use crate::value::{Caller, Difference, Kind, NOBODY, Own, Value};
+use crate::value::{Caller, Difference, Kind, NOBODY, Own, Value, Write};
 
 /// The cells to run, by their positions in order.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,10 +33,10 @@ pub fn plan(facts: Facts<'_>, states: &[CellState], wanted: &[usize], all: bool)
     loop {
         let wanted = stale.iter().copied().filter(|position| !left_out.contains_key(position)).collect();
         let planned = replay.with_needed(wanted, states, all);
-        let known = left_out.len();
+        let before = left_out.len();
         replay.add_obstructed(planned.iter().chain(&stale), states, &mut left_out);
         // It ends because more cells are left out each time.
-        if left_out.len() == known {
+        if left_out.len() == before {
             let cells = replay.without_running(&planned, states);
             return Plan { cells, left_out: left_out.into_iter().collect() };
         }
@@ -52,7 +52,7 @@ impl<'a> Replay<'a> {
         for position in 0..self.facts.cells.len() {
             if planned.contains(&position) {
                 self.add_needed(position, &env, &fresh, &mut more);
-                // What cells below get depends on these.
+                // The inputs of cells below depend on these.
                 if !more.is_subset(planned) {
                     return more;
                 }
@@ -104,7 +104,8 @@ impl<'a> Replay<'a> {
         for (name, gets) in effective.uses.keys().zip(&trace.got) {
             let Some(gets) = gets.as_deref() else { continue };
             let none = Vec::new();
-            let is_set_again = effective.repeats.get(name) == Some(&names::Repeat::Same);
+            let is_set_again = effective.repeats.get(name) == Some(&names::Repeat::Same)
+                || effective.writes.get(name) == Some(&Write::Fills);
             let parts = trace.parts.get(name).filter(|_| is_set_again).unwrap_or(&none);
             let own = Own {
                 caller: Caller::Cell(position),
@@ -127,7 +128,7 @@ impl<'a> Replay<'a> {
             if difference == Difference::Differs || difference == Difference::MayDiffer && is_called() {
                 // Another import of a module leaves it as it is.
                 let is_same_module = is_module && has.is_some_and(|has| has.has_definition_of(gets));
-                // What is there already needs only the later changes.
+                // An object that is there already needs only the later changes.
                 let writers = gets.writers.after(has.map_or(0, |value| value.state()));
                 let writers = writers.iter().filter(|writer| !is_same_module || !writer.write.binds());
                 more.extend(writers.filter_map(|writer| writer.caller.position()));
@@ -145,10 +146,7 @@ impl<'a> Replay<'a> {
             let writers = value(name).into_iter().flat_map(|value| value.writers.iter());
             more.extend(writers.filter_map(|writer| writer.caller.position()));
         };
-        let outdated = Self::keep(&mut env.clone(), effective);
-        let is_new = |function: &str| !trace.outdated.iter().any(|(other, _)| *other == function);
-        outdated.iter().filter(|(function, _)| is_new(function)).for_each(|(function, _)| need(function));
-        // What still is of an earlier object cannot change the one that there is now.
+        // A part of an earlier object cannot change the one that there is now.
         for (name, _) in effective.writes.iter().filter(|(_, write)| !write.binds()) {
             let Some(identity) = env.get(name).map(|value| value.identity) else { continue };
             let is_of_earlier = |used: &&&str| {
@@ -165,9 +163,7 @@ impl<'a> Replay<'a> {
         for position in value.writers.iter().filter_map(|writer| writer.caller.position()) {
             let names = self.now[position].writes.keys();
             let is_old = |name: &&str| {
-                env.get(name)
-                    .and_then(|value| value.made_with.get(class))
-                    .is_some_and(|made| *made != identity)
+                env.get(name).and_then(|value| value.made_of.get(class)).is_some_and(|made| *made != identity)
             };
             if !{ names }.any(is_old) || !more.insert(position) {
                 continue;
@@ -181,10 +177,10 @@ impl<'a> Replay<'a> {
     fn with_needed(&self, mut planned: BTreeSet<usize>, states: &[CellState], all: bool) -> BTreeSet<usize> {
         loop {
             let more = self.missing(&planned, states, all);
-            let known = planned.len();
+            let before = planned.len();
             planned.extend(more);
             // It ends because the plan only grows.
-            if planned.len() == known {
+            if planned.len() == before {
                 return planned;
             }
         }

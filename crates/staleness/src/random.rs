@@ -9,7 +9,7 @@ use syntax::{RandomUse, random_use};
 
 use crate::facts::{Cell, Run};
 
-/// What notebooks do with random states, as it was last read: that takes longer than all else.
+/// Notebooks' uses of random states, as they were last read: that takes longer than all else.
 #[derive(Debug, Default)]
 pub struct RandomUses(Vec<(u64, Vec<BTreeMap<Name, RandomUse>>)>);
 
@@ -27,11 +27,11 @@ impl RandomUses {
         let mut hash = DefaultHasher::new();
         sources.hash(&mut hash);
         let key = hash.finish();
-        let known = self.0.iter().position(|(known, _)| *known == key).map(|index| self.0.remove(index));
-        let known = known.unwrap_or_else(|| (key, random_use(sources)));
+        let entry = self.0.iter().position(|(other, _)| *other == key).map(|index| self.0.remove(index));
+        let entry = entry.unwrap_or_else(|| (key, random_use(sources)));
         self.0.truncate(Self::CACHED - 1);
-        self.0.insert(0, known.clone());
-        known.1
+        self.0.insert(0, entry.clone());
+        entry.1
     }
 }
 
@@ -47,11 +47,11 @@ pub fn add_random(
     // At the end, where their seeds and draws are between no cells: the place at which they ran is not known.
     let elsewhere = elsewhere(cells, runs, &ran);
     let all: Vec<&str> = sources.iter().copied().chain(elsewhere.iter().map(|(_, code)| &**code)).collect();
-    let mut found = uses.of(&all).into_iter();
-    for (cell, random) in cells.iter_mut().zip(&mut found) {
+    let mut all = uses.of(&all).into_iter();
+    for (cell, random) in cells.iter_mut().zip(&mut all) {
         cell.random = random;
     }
-    for ((run, _), random) in elsewhere.iter().zip(found) {
+    for ((run, _), random) in elsewhere.iter().zip(all) {
         runs[*run].random = random;
     }
     // For each cell its runs with other sources, the last first.
@@ -72,7 +72,7 @@ pub fn add_random(
             earlier[position].push((index, code));
         }
     }
-    // What such a run has drawn is read from its source, in the place of its cell: the draws of the cells above and below decide which
+    // The draws of such a run are read from its source, in the place of its cell: the draws of the cells above and below decide which
     // numbers these were.
     for rank in 0..MAX_EARLIER {
         let before = earlier.iter().zip(sources);
@@ -139,15 +139,15 @@ fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
         if let Some(last) = last {
             let Run { drew, random, source, names, .. } = &mut runs[*last];
             for state in drew.iter().filter(|state| seeded.contains(*state)) {
-                // What the source shows says more: where it seeds, and what its draws depend on.
+                // The source says more: where it seeds, and what its draws depend on.
                 cell.random.entry(state.clone()).or_insert_with(|| hidden(cell.source, &cell.names));
                 random.entry(state.clone()).or_insert_with(|| hidden(*source, names));
             }
         }
         seeded.extend(cell.random.iter().filter(|(_, it)| it.seeds).map(|(state, _)| state.clone()));
     }
-    let known: BTreeSet<usize> = last.iter().copied().flatten().collect();
-    for (_, run) in runs.iter_mut().enumerate().filter(|(index, _)| !known.contains(index)) {
+    let seen: BTreeSet<usize> = last.iter().copied().flatten().collect();
+    for (_, run) in runs.iter_mut().enumerate().filter(|(index, _)| !seen.contains(index)) {
         for state in run.drew.iter().filter(|state| seeded.contains(*state)) {
             run.random.entry(state.clone()).or_insert_with(|| hidden(run.source, &run.names));
         }

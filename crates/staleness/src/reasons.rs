@@ -1,15 +1,15 @@
 //! The reason why a name has another value than in a run of the whole notebook, in words.
 
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
-use names::{Names, is_configuration, is_file, is_history, is_predefined, is_shared};
+use names::{is_configuration, is_file, is_handle, is_history, is_predefined, is_shared};
 
-use crate::effective::Write;
 use crate::facts::{CellState, Obstacle, Run, StaleState};
 use crate::modules::modules_of;
 use crate::replay::{Replay, is_cut};
 use crate::rules::{Finding, Used, finding};
-use crate::value::{Caller, Difference, Kind, NOBODY, Value, Writer};
+use crate::value::{Caller, Difference, Kind, NOBODY, Value, Write, Writer};
 
 impl<'a> Replay<'a> {
     /// The worst reason for a value that differs. `above` has the states of the cells above.
@@ -122,14 +122,14 @@ impl<'a> Replay<'a> {
     /// Something else had written the name last.
     fn foreign(&self, used: &Used<'_, 'a>, gets: &Value<'a>) -> Option<Finding> {
         let got = used.got?;
-        let known: BTreeSet<Caller> = gets.writers.iter().map(|writer| writer.caller).collect();
-        let is_known = |writer: &Writer| {
+        let callers: BTreeSet<Caller> = gets.writers.iter().map(|writer| writer.caller).collect();
+        let is_expected = |writer: &Writer| {
             let cell = writer.position.map(Caller::Cell);
             writer.position == Some(used.position)
-                || known.contains(&writer.caller)
-                || cell.is_some_and(|cell| known.contains(&cell))
+                || callers.contains(&writer.caller)
+                || cell.is_some_and(|cell| callers.contains(&cell))
         };
-        let other = got.writers.iter().find(|writer| !writer.write.is_weak() && !is_known(writer))?;
+        let other = got.writers.iter().find(|writer| !writer.write.is_weak() && !is_expected(writer))?;
         Some(self.overwritten(used, other, gets))
     }
 
@@ -148,6 +148,9 @@ impl<'a> Replay<'a> {
         let Some(got) = used.got else {
             return say(&format!("{definer} has not defined it before this ran"));
         };
+        if got.keeps_others(gets, NOBODY) {
+            return say("it keeps results that it has made of other values");
+        }
         let had: Vec<Writer> = got.writers.iter().collect();
         let is_own = |writer: &Writer| writer.position == Some(used.position);
         let is_replaced = |writer: &Writer| writer.write.binds() && writer.caller.position().is_none();
@@ -178,36 +181,19 @@ impl<'a> Replay<'a> {
         let order = self.present_run(used.position).map_or(0, |run| run.order);
         let empty = Value::default();
         let (got, gets) = (used.got.unwrap_or(&empty), used.gets.unwrap_or(&empty));
-        let calling = |value: &Value<'a>| -> Vec<Writer> {
-            value.writers.iter().filter(|writer| writer.write.is_weak()).collect()
-        };
-        let later = calling(gets).into_iter().find(|writer| writer.order > order);
-        let missing = || {
-            let all = calling(gets);
-            all.into_iter().find(|writer| !got.has_call_of(writer.caller))
-        };
-        let other =
-            || got.writers.iter().find(|writer| !gets.writers.iter().any(|it| it.caller == writer.caller));
-        let clause = if let Some(writer) = later {
-            let (cell, at) = (
-                writer.position.map(|at| self.cell(at)),
-                writer.run.map(|run| self.at(&self.facts.runs[run])),
-            );
-            format!(
-                "{} {} and was rerun ({})",
-                cell.unwrap_or_default(),
-                verb(used.name, writer.write),
-                at.unwrap_or_default()
-            )
-        } else if let Some(writer) = missing() {
-            format!("{} {} and has not run before it", self.source_of(writer), verb(used.name, writer.write))
-        } else if let Some(writer) = other() {
-            let source = self.source_of(writer);
-            if writer.write.is_weak() && !self.is_module(used.name, used.position) {
-                format!("{source} {} and ran before it", verb(used.name, writer.write))
-            } else {
-                format!("{source} changes it until the kernel restarts, and ran before it")
-            }
+        let calling: Vec<Writer> = gets.writers.iter().filter(|writer| writer.write.is_weak()).collect();
+        let is_other = |it: &Writer| !gets.writers.iter().any(|writer| it.caller == writer.caller);
+        let does = |writer: Writer| verb(used.name, writer.write);
+        let clause = if let Some(writer) = calling.iter().find(|writer| writer.order > order) {
+            let cell = writer.position.map(|at| self.cell(at)).unwrap_or_default();
+            let at = writer.run.map(|run| self.at(&self.facts.runs[run])).unwrap_or_default();
+            format!("{cell} {} and was rerun ({at})", does(*writer))
+        } else if let Some(writer) = calling.iter().find(|writer| !got.has_call_of(writer.caller)) {
+            format!("{} {} and has not run before it", self.source_of(*writer), does(*writer))
+        } else if let Some(writer) = got.writers.iter().find(is_other) {
+            let is_call = writer.write.is_weak() && !self.is_module(used.name, used.position);
+            let does = if is_call { does(writer) } else { "changes it until the kernel restarts," };
+            format!("{} {does} and ran before it", self.source_of(writer))
         } else {
             "it may have changed since".to_owned()
         };
@@ -323,35 +309,21 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The names that stand for displays of a cell.
+    /// The names that stand for displays of a cell, which it shows or updates.
     fn displays(&self, position: usize) -> Vec<&'a str> {
-        let Names { made_by, effects, .. } = &*self.facts.cells[position].names;
-        let effective = &self.now[position];
-        let shows = |name: &str| {
-            let is_used = effective.uses.contains_key(name);
-            // What only updates one shows none. Of a handle, the only other method is `display`.
-            is_shared(name) && !is_configuration(name) && !is_used
-                || !is_used && made_by.get(name).is_some_and(|function| function == "display")
-                || effects.called().any(|called| called == name) && self.is_handle(name, position)
+        let is_display = |name: &str| {
+            let definer = self.definer_above(name, position + 1);
+            let maker = definer.and_then(|at| self.facts.cells[at].names.made_by.get(name));
+            names::is_display(name) || maker.is_some_and(|maker| is_handle(maker))
         };
-        effective.writes.keys().copied().filter(|name| shows(name)).collect()
-    }
-
-    /// Whether a cell above has bound the name to a handle of displays.
-    fn is_handle(&self, name: &str, position: usize) -> bool {
-        let all = self.definers.get(name).map(Vec::as_slice).unwrap_or_default();
-        let above = all.partition_point(|definer| *definer < position).checked_sub(1);
-        let made_by = |at: usize| self.facts.cells[all[at]].names.made_by.get(name);
-        above
-            .and_then(made_by)
-            .is_some_and(|function| matches!(function.as_str(), "display" | "DisplayHandle"))
+        self.now[position].writes.keys().copied().filter(|name| is_display(name)).collect()
     }
 
     fn updated(&self, name: &str, position: usize, states: &[CellState]) -> Option<String> {
-        let (shown, gets) = (self.kernel.get(name)?, self.end.get(name)?);
+        let (has, gets) = (self.kernel.get(name)?, self.end.get(name)?);
         let is_own =
             |value: &Value<'a>| value.writers.iter().any(|writer| writer.caller == Caller::Cell(position));
-        if !is_own(gets) || shown.difference(gets, NOBODY, Kind::Object, &|_| None) != Difference::Differs {
+        if !is_own(gets) || has.difference(gets, NOBODY, Kind::Object, &|_| None) != Difference::Differs {
             return None;
         }
         let stale = gets.writers.iter().filter_map(|writer| writer.caller.position());
@@ -360,13 +332,13 @@ impl<'a> Replay<'a> {
             let state = states[stale].state.name();
             return Some(format!("shows {name}: {} updates it and is stale: {state}", self.cell(stale)));
         }
-        let last = shown.writers.iter().next()?;
+        let last = has.writers.iter().next()?;
         Some(format!("shows {name}: {} updated it afterwards", self.source_of(last)))
     }
 
     /// `run 14:02`
     pub(crate) fn at(&self, run: &Run) -> String {
-        format!("run {}", (self.facts.clock)(run.ended_at))
+        format!("run {}", (self.facts.clock)(SystemTime::UNIX_EPOCH + run.ended_at))
     }
 
     /// `cell 3`
@@ -381,7 +353,7 @@ impl<'a> Replay<'a> {
         let what = match (writer.caller, run) {
             (Caller::Cell(position), _) => self.cell(position),
             (Caller::Past(index), Some(run)) => match (self.positions[index], &run.cell) {
-                // Who looks into the cell would not find there what has changed the name.
+                // The cell no longer has the code that has changed the name.
                 (Some(position), _) if run.is_superseded => {
                     format!("an earlier source of {}", self.cell(position))
                 }

@@ -9,11 +9,11 @@ use names::{Names, Repeat, Unknown, is_file};
 use notebook::CellId;
 
 use crate::definers::Definers;
-use crate::effective::{Effective, Write};
+use crate::effective::Effective;
 use crate::facts::{Facts, Run};
-use crate::identity::{Comparable, made_with};
+use crate::identity::Comparable;
 use crate::modules::{self, Loaded};
-use crate::value::{Caller, Change, Difference, Kept, NOBODY, Value, Writer, hash};
+use crate::value::{Caller, Change, Difference, NOBODY, Value, Write, Writer, hash};
 
 mod change;
 mod compare;
@@ -35,8 +35,6 @@ pub(crate) struct Trace<'a> {
     pub(crate) parts: BTreeMap<&'a str, Vec<u64>>,
     /// Stands for all names, if the cell may use any.
     pub(crate) all: u64,
-    /// The functions that keep results of other values than there are, each with a name that it uses.
-    pub(crate) outdated: Vec<(&'a str, &'a str)>,
     /// Stands for the modules that it has imported.
     pub(crate) imported: u64,
 }
@@ -181,7 +179,7 @@ impl<'a> Replay<'a> {
             }
             let mut copied = Env::default();
             let env = if is_copy {
-                // What adds to an object was done once.
+                // A change that adds to an object was made once.
                 copied.clone_from(&env);
                 let is_once = |(name, write): &(&&'a str, &Write)| {
                     let adds = did.repeats.get(*name) == Some(&Repeat::Differs);
@@ -306,27 +304,7 @@ impl<'a> Replay<'a> {
         self.execute(env, &execution, done)
     }
 
-    /// The functions that a cell calls keep what they use from their first call on. Returns those that keep something else.
-    pub(crate) fn keep(env: &mut Env<'a>, effective: &Effective<'a>) -> Vec<(&'a str, &'a str)> {
-        let mut outdated = Vec::new();
-        for (function, uses) in &effective.caches {
-            let used = uses.iter().filter_map(|name| Some((*name, env.get(name)?.version(NOBODY))));
-            let used: Kept<'a> = Rc::new(used.collect());
-            let Some(value) = env.get_mut(function) else { continue };
-            match &value.kept {
-                Some(kept) if *kept != used => {
-                    let other = used.iter().find(|(name, version)| kept.get(*name) != Some(*version));
-                    outdated.extend(other.map(|(name, _)| (*function, *name)));
-                }
-                Some(_) => {}
-                None => Rc::make_mut(value).kept = Some(used),
-            }
-        }
-        outdated
-    }
-
     fn execute(&self, env: &mut Env<'a>, it: &Execution<'_, 'a>, done: Option<&[Change]>) -> Trace<'a> {
-        let outdated = Self::keep(env, it.effective);
         let got = it.effective.uses.keys().map(|name| env.get(name).cloned()).collect();
         let parts = parts(env, it);
         let all = if it.effective.unknown.is_some() { digest(env) } else { 0 };
@@ -346,17 +324,12 @@ impl<'a> Replay<'a> {
                 let writer = Writer { caller, position, run, order, identity, write: *write };
                 let before = env.get(name).map(|value| &**value);
                 let value = Value::after(before, change, writer).map(|mut value| {
+                    if *change != Change::Nothing {
+                        let made_of = self.comparable.made_of(env, it.effective, name);
+                        Rc::make_mut(&mut value.made_of).extend(made_of);
+                    }
                     if write.binds() && *change != Change::Nothing {
                         value.module = it.module(name);
-                    }
-                    if write.binds() && *change != Change::Nothing {
-                        let inputs = it.effective.flows[name].inputs.iter().filter(|input| *input != name);
-                        let inputs = inputs.filter_map(|input| Some((*input, env.get(input)?.identity)));
-                        value.made_of = Rc::new(inputs.collect());
-                    }
-                    if *change != Change::Nothing && !self.comparable.is_empty() {
-                        let made = made_with(&self.comparable, env, it.effective, it.names, name);
-                        value.made_with.extend(made);
                     }
                     value
                 });
@@ -370,7 +343,7 @@ impl<'a> Replay<'a> {
             }
         }
         let imported = modules::contents(it.names, it.loaded);
-        Trace { got, changes, parts, all, outdated, imported }
+        Trace { got, changes, parts, all, imported }
     }
 }
 
@@ -386,6 +359,6 @@ fn digest(env: &Env<'_>) -> u64 {
 /// For each run, where its cell is.
 fn positions(facts: Facts<'_>) -> Vec<Option<usize>> {
     let cells = facts.cells.iter().enumerate();
-    let known: HashMap<&CellId, usize> = cells.map(|(position, cell)| (&cell.id, position)).collect();
-    facts.runs.iter().map(|run| known.get(run.cell.as_ref()?).copied()).collect()
+    let positions: HashMap<&CellId, usize> = cells.map(|(position, cell)| (&cell.id, position)).collect();
+    facts.runs.iter().map(|run| positions.get(run.cell.as_ref()?).copied()).collect()
 }

@@ -26,7 +26,7 @@ pub fn states(facts: Facts<'_>) -> Vec<CellState> {
 /// Something that is wrong with a name that a cell uses.
 pub(crate) struct Finding {
     pub(crate) obstacle: Option<Obstacle>,
-    /// What is made of the name is the same in any case.
+    /// Values that are made of the name are the same in any case.
     pub(crate) is_without_effect: bool,
     pub(crate) state: StaleState,
     pub(crate) evidence: String,
@@ -44,10 +44,10 @@ impl<'a> Replay<'a> {
         if cell.is_blank {
             return (CellState::new(StaleState::UpToDate, ""), BTreeSet::new());
         }
-        let found = self.found(position, above, unsure);
+        let findings = self.findings(position, above, unsure);
         let effective = &self.now[position];
         let is_unsure = |input: &&str| {
-            found
+            findings
                 .get(*input)
                 .is_some_and(|it| it.state == StaleState::MayHaveChanged && !it.is_without_effect)
         };
@@ -58,11 +58,11 @@ impl<'a> Replay<'a> {
             .map(|(name, _)| *name);
         let names = names.collect();
         let state =
-            self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, found));
+            self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, findings));
         (state, names)
     }
 
-    /// What needs no names.
+    /// The state as far as it needs no names.
     ///
     /// Whose outputs these are comes first: nothing that is known of another run is about them. The source comes before the kernel, because
     /// a cell that was edited must run in any kernel, and its edit is what its reader can see. Names come last: they can only be compared
@@ -84,11 +84,11 @@ impl<'a> Replay<'a> {
         };
         let at = || self.at(run);
         // Another program may have run the same source: only the count shows it.
-        if let (Some(shown), Some(ours)) = (cell.execution_count, run.execution_count)
-            && shown != ours
+        if let (Some(count), Some(ours)) = (cell.execution_count, run.execution_count)
+            && count != ours
         {
             let evidence =
-                format!("it shows In[{shown}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
+                format!("it shows In[{count}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
             return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
         }
         if cell.has_outputs && cell.outputs.zip(run.outputs).is_some_and(|(shown, ours)| shown != ours) {
@@ -116,8 +116,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What is wrong with the names that a cell uses, if it has run in the present kernel.
-    fn found(
+    /// The faults of the names that a cell uses, if it has run in the present kernel.
+    fn findings(
         &self,
         position: usize,
         above: &[CellState],
@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
         let Some(last) = &self.last[position] else { return BTreeMap::new() };
         let fresh = &self.fresh[position];
         let uses = self.now[position].uses.iter().zip(last.got.iter().zip(&fresh.got));
-        let mut found: BTreeMap<&'a str, Finding> = uses
+        let mut findings: BTreeMap<&'a str, Finding> = uses
             .filter_map(|((name, through), (got, gets))| {
                 let (got, gets) = (got.as_deref(), gets.as_deref());
                 let difference = self.difference(position, name, got, gets, last);
@@ -142,14 +142,13 @@ impl<'a> Replay<'a> {
                 Some((*name, finding))
             })
             .collect();
-        self.add_own_import(position, last, &mut found);
-        self.add_outdated(position, last, &mut found);
-        self.add_earlier_classes(position, last, &mut found);
-        found
+        self.add_own_import(position, last, &mut findings);
+        self.add_earlier_classes(position, last, &mut findings);
+        findings
     }
 
     /// Adds a module that the cell imports and uses itself.
-    fn add_own_import(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
+    fn add_own_import(&self, position: usize, last: &Trace<'a>, findings: &mut BTreeMap<&'a str, Finding>) {
         if last.imported == self.fresh[position].imported {
             return;
         }
@@ -157,25 +156,17 @@ impl<'a> Replay<'a> {
         let functions = names.functions.values().chain([&names.effects]);
         let reads: BTreeSet<&str> = functions.flat_map(|it| it.reads.iter().map(String::as_str)).collect();
         for (name, path) in names.imports.iter().filter(|(name, _)| reads.contains(name.as_str())) {
-            found.extend(self.edited_module(name, None, path).map(|finding| (name.as_str(), finding)));
-        }
-    }
-
-    /// Adds functions that keep results of other values than they would in a run of the whole notebook.
-    fn add_outdated(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
-        let fresh = &self.fresh[position].outdated;
-        let is_new = |(function, _): &&(&str, &str)| !fresh.iter().any(|(other, _)| other == function);
-        for (function, name) in last.outdated.iter().filter(is_new) {
-            let through = self.now[position].uses.get(function).copied().flatten();
-            let writer = self.kernel.get(name).and_then(|value| value.writers.iter().next());
-            let source = writer.map(|writer| self.source_of(writer)).unwrap_or_default();
-            let clause = format!("it keeps results from before {source} changed {name}");
-            found.insert(function, finding(StaleState::OutOfOrder, function, through, &clause));
+            findings.extend(self.edited_module(name, None, path).map(|finding| (name.as_str(), finding)));
         }
     }
 
     /// Adds what was made with a class of before, in a cell that uses the class, too.
-    fn add_earlier_classes(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
+    fn add_earlier_classes(
+        &self,
+        position: usize,
+        last: &Trace<'a>,
+        findings: &mut BTreeMap<&'a str, Finding>,
+    ) {
         if self.comparable.is_empty() {
             return;
         }
@@ -192,15 +183,15 @@ impl<'a> Replay<'a> {
             let identity = got.get(class).and_then(|(_, value)| *value).map(|value| value.identity);
             let Some(identity) = identity else { continue };
             for (name, (through, value)) in &got {
-                let made = value.and_then(|value| value.made_with.get(class));
+                let made = value.and_then(|value| value.made_of.get(class));
                 if *name == class || made.is_none_or(|made| *made >= identity) {
                     continue;
                 }
                 let clause = format!("it was created with {class} before {class} was redefined");
                 let finding = finding(StaleState::OutOfOrder, name, *through, &clause);
-                let is_worse = found.get(name).is_none_or(|known| finding.state < known.state);
+                let is_worse = findings.get(name).is_none_or(|other| finding.state < other.state);
                 if is_worse {
-                    found.insert(name, finding);
+                    findings.insert(name, finding);
                 }
             }
         }
@@ -209,17 +200,16 @@ impl<'a> Replay<'a> {
     pub(crate) fn classes_of(&self, position: usize) -> Vec<&'a str> {
         let names = &self.facts.cells[position].names;
         let is_code = |name: &str| {
-            let all = self.definers.get(name).map(Vec::as_slice).unwrap_or_default();
-            let above = all.partition_point(|definer| *definer <= position).checked_sub(1);
-            above.is_some_and(|at| self.facts.cells[all[at]].names.functions.contains_key(name))
+            let definer = self.definer_above(name, position + 1);
+            definer.is_some_and(|at| self.facts.cells[at].names.functions.contains_key(name))
         };
         self.comparable.used_by(&self.now[position], names, is_code)
     }
 
-    /// What is known is said even if not everything can be known.
-    fn state_by_names(&self, position: usize, found: BTreeMap<&str, Finding>) -> CellState {
+    /// A finding is told even if not everything can be known.
+    fn state_by_names(&self, position: usize, findings: BTreeMap<&str, Finding>) -> CellState {
         // The order of the states is that of the rules: the least is the surest, and what the cell needs first.
-        if let Some(worst) = found.into_values().min_by_key(|finding| finding.state) {
+        if let Some(worst) = findings.into_values().min_by_key(|finding| finding.state) {
             return CellState { obstacle: worst.obstacle, ..CellState::new(worst.state, worst.evidence) };
         }
         // Only now: a finding holds whatever else the cell may do.

@@ -3,7 +3,7 @@
 use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES};
 use notebook::Cell;
 
-/// How the text of a figure of matplotlib starts.
+/// Prefix of the text of a figure of matplotlib.
 const FIGURE: &str = "<Figure size ";
 
 /// Of these options, the ones on which the outputs of a cell depend.

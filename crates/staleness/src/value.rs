@@ -1,15 +1,13 @@
 //! Versions of the values of names: each stands for the code that made the value, and for the versions that this code got. Two values with
 //! the same version are the same value, as far as the sources and the kernel tell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, Hash, Hasher as _};
 use std::rc::Rc;
 
 use foldhash::fast::{FixedState, FoldHasher};
 
 use names::{is_configuration, is_file};
-
-use crate::effective::Write;
 
 /// The value of a name.
 #[derive(Debug, Clone, Default)]
@@ -24,23 +22,19 @@ pub(crate) struct Value<'a> {
     parts: BTreeMap<u64, (Option<usize>, u64)>,
     /// Calls of its methods which may have changed it, by the cell: their version, and the run.
     calls: BTreeMap<Caller, (u64, u64)>,
-    /// Calls of a function that keeps its results, and their versions. What they have kept is what another call would make.
+    /// Calls of a function that keeps its results, and their versions. What they have kept is what another call would make, if it is made
+    /// of the same values.
     filled: BTreeMap<Caller, u64>,
-    /// The names that a function with kept results used at its first call.
-    pub(crate) kept: Option<Kept<'a>>,
+    /// Stand for the values that these results were made of.
+    kept: BTreeSet<u64>,
     /// The module that it is, or was imported from.
     pub(crate) module: Option<&'a str>,
     pub(crate) writers: Writers,
     /// The run that has defined it.
     pub(crate) identity: u64,
-    /// The classes and functions that it was made with: the runs that had defined these.
-    pub(crate) made_with: BTreeMap<&'a str, u64>,
-    /// The objects that it was made of.
+    /// The objects that it was made of, and the classes of these: the runs that had defined them.
     pub(crate) made_of: Rc<BTreeMap<&'a str, u64>>,
 }
-
-/// The versions of names.
-pub(crate) type Kept<'a> = Rc<BTreeMap<&'a str, u64>>;
 
 /// A cell by its position; code that is in no cell any longer, or was in none, by its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,8 +124,8 @@ pub(crate) enum Change {
     Set(Vec<u64>, u64),
     /// Calls a method, in the run of this number.
     Call(u64, u64),
-    /// Calls a function that keeps its results.
-    Fill(u64),
+    /// Calls a function that keeps its results, which are made of these values.
+    Fill(u64, Option<u64>),
     Nothing,
 }
 
@@ -144,6 +138,34 @@ pub(crate) struct Own<'o> {
     /// Whether these do not matter, whoever has set them.
     pub(crate) replaces: bool,
     pub(crate) calls: bool,
+}
+
+/// The ways in which code writes a name; a later one says more about the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Write {
+    /// It calls a function that keeps its results.
+    Fills,
+    /// It passes the object to a function of the notebook that changes its argument, as far as names tell.
+    Passes,
+    /// It calls a method of the object.
+    Calls,
+    /// It changes the object, or deletes the name.
+    Changes,
+    /// A branch of it, or a function that it may call, defines the name.
+    MayDefine,
+    Defines,
+}
+
+impl Write {
+    /// Whether the object may be as it was.
+    pub(crate) fn is_weak(self) -> bool {
+        self <= Self::Calls
+    }
+
+    /// Whether the name may have another object now.
+    pub(crate) fn binds(self) -> bool {
+        self >= Self::MayDefine
+    }
 }
 
 /// The lifetime of a name's values.
@@ -198,7 +220,7 @@ impl Value<'_> {
     /// Stands for all of the value.
     pub(crate) fn state(&self) -> u64 {
         let calls: Vec<_> = self.calls.iter().map(|(caller, (version, _))| (caller, version)).collect();
-        hash(&(self.base, self.chain, &self.maybe, &self.parts, calls))
+        hash(&(self.base, self.chain, &self.maybe, &self.parts, calls, &self.kept))
     }
 
     /// The module of this name was loaded again.
@@ -220,7 +242,7 @@ impl Value<'_> {
         edited: &dyn Fn(Caller) -> Option<bool>,
     ) -> Difference {
         let key = |value: &Self| (value.base, value.chain, value.maybe.clone());
-        // What the cell itself has set before, it sets again.
+        // A part that the cell itself has set before, it sets again.
         let is_own = |part: &u64| {
             own.parts.contains(part)
                 && (own.replaces || self.parts.get(part).is_some_and(|(by, _)| *by == own.caller.position()))
@@ -235,7 +257,7 @@ impl Value<'_> {
             Kind::Setting => gets.iter().all(|(part, version)| had.get(part) == Some(version)),
             Kind::File => gets.iter().all(|(part, version)| had.get(part).is_none_or(|had| had == version)),
         };
-        let is_other = key(self) != key(fresh);
+        let is_other = key(self) != key(fresh) || self.keeps_others(fresh, own);
         if is_other || had != gets && !is_left() {
             return Difference::Differs;
         }
@@ -268,6 +290,11 @@ impl Value<'_> {
         }
     }
 
+    /// Whether it keeps results of other values than `fresh` does.
+    pub(crate) fn keeps_others(&self, fresh: &Self, own: Own<'_>) -> bool {
+        self.kept.iter().any(|kept| !fresh.kept.contains(kept) && !own.parts.contains(kept))
+    }
+
     /// The value after a change.
     pub(crate) fn after(before: Option<&Self>, change: &Change, writer: Writer) -> Option<Self> {
         let mut value = before.cloned().unwrap_or_default();
@@ -296,7 +323,10 @@ impl Value<'_> {
             Change::Set(parts, version) => {
                 value.parts.extend(parts.iter().map(|part| (*part, (writer.position, *version))));
             }
-            Change::Fill(version) => drop(value.filled.insert(writer.caller, *version)),
+            Change::Fill(version, kept) => {
+                value.filled.insert(writer.caller, *version);
+                value.kept.extend(*kept);
+            }
             Change::Call(version, order) => drop(value.calls.insert(writer.caller, (*version, *order))),
         }
         let state = value.state();

@@ -151,7 +151,7 @@ fn link(cells: &mut [Checked]) {
             }
         }
         // What a call or a setting changes in a module or function is no data that others use.
-        let changed = names.effects.changes.iter().chain(names.effects.called());
+        let changed = names.effects.changed().chain(names.effects.called());
         for name in changed.filter(|name| !fixed.contains(*name) && !is_configuration(name)) {
             writers.entry(name.clone()).or_default().insert(position);
         }

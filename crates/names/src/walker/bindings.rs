@@ -1,4 +1,4 @@
-//! What the names of a cell stand for: which are read from outside, which it binds or deletes, and what is forgotten of a name when
+//! The meaning of a cell's names: which are read from outside, which it binds or deletes, and what is forgotten of a name when
 //! it gets another object.
 
 use syntax::Resolved;
@@ -31,10 +31,7 @@ impl Walker {
 
     /// The object of a name goes into another one. If it is a function, it is not called here.
     pub(super) fn hand_on(&mut self, name: &str) {
-        if self.scopes.resolve(name) == Resolved::Module
-            && self.is_from_outside(name)
-            && !self.use_later(name)
-        {
+        if self.scopes.resolve(name) == Resolved::Module && self.is_from_outside(name) {
             self.effects().uses.insert(name.to_owned());
             self.take(name);
             let is_old = self.branches.len() > 1 && OF_PYTHON_2.contains(&name);
@@ -112,7 +109,7 @@ impl Walker {
         if self.scopes.are_empty() {
             self.names.imports.insert(name.to_owned(), path);
         }
-        // Which import of a `try` succeeds depends on what is installed.
+        // The import of a `try` that succeeds depends on what is installed.
         self.fix(name, text, self.conditions > 0);
     }
 }

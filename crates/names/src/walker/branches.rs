@@ -8,8 +8,18 @@ use ruff_python_ast::{
     StmtWith,
 };
 
+use syntax::Name;
+
 use super::Walker;
-use super::known::Branch;
+
+/// The names that code binds, as far as the walk has come.
+#[derive(Debug, Default)]
+pub(super) struct Branch {
+    /// It binds them whenever it runs.
+    pub(super) surely: BTreeSet<Name>,
+    /// They count as bound in what follows: also what a loop binds, which hardly ever runs not once.
+    pub(super) likely: BTreeSet<Name>,
+}
 
 impl Walker {
     /// Walks through code that may not run.
@@ -23,7 +33,7 @@ impl Walker {
         self.branches.iter().any(|branch| branch.likely.contains(name))
     }
 
-    /// What was bound, is bound after this, too.
+    /// The names of a branch are bound after it, too.
     fn joined(&mut self, branch: Branch) {
         if let Some(outer) = self.branches.last_mut() {
             outer.surely.extend(branch.surely);
@@ -86,20 +96,20 @@ impl Walker {
             walker.derive_items(&block.target, &block.iter);
             walker.visit_body(&block.body);
         });
-        self.looped(branch, has_items(&block.iter) && !can_leave(&block.body));
+        self.looped(branch);
         self.branch(|walker| walker.visit_body(&block.orelse));
     }
 
     pub(super) fn walk_while(&mut self, test: &Expr, body: &[Stmt], orelse: &[Stmt]) {
         self.visit_expr(test);
         let branch = self.branch(|walker| walker.visit_body(body));
-        self.looped(branch, is_true(test) && !can_leave(body));
+        self.looped(branch);
         self.branch(|walker| walker.visit_body(orelse));
     }
 
-    fn looped(&mut self, branch: Branch, is_sure: bool) {
-        let surely = if is_sure { branch.surely } else { BTreeSet::new() };
-        self.joined(Branch { surely, likely: branch.likely });
+    /// A loop may run not once, but hardly ever does.
+    fn looped(&mut self, branch: Branch) {
+        self.joined(Branch { likely: branch.likely, ..Branch::default() });
     }
 
     pub(super) fn walk_try(&mut self, block: &StmtTry, is_tolerant: bool) {
@@ -148,7 +158,7 @@ impl Walker {
     /// Expressions that are evaluated for each item.
     pub(super) fn repeatedly<'e>(&mut self, expressions: impl Iterator<Item = &'e Expr>) {
         let branch = self.branch(|walker| expressions.for_each(|expression| walker.visit_expr(expression)));
-        self.looped(branch, false);
+        self.looped(branch);
     }
 
     /// Expressions that are evaluated only if an earlier one allows it.
@@ -174,58 +184,11 @@ fn exits(body: &[Stmt]) -> bool {
     }
 }
 
-/// Whether a loop may end before its body does.
-fn can_leave(body: &[Stmt]) -> bool {
-    body.iter().any(|statement| match statement {
-        Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return(_) => true,
-        Stmt::If(block) => {
-            can_leave(&block.body) || block.elif_else_clauses.iter().any(|clause| can_leave(&clause.body))
-        }
-        Stmt::With(block) => can_leave(&block.body),
-        Stmt::Try(block) => {
-            let in_handlers =
-                block.handlers.iter().any(|ExceptHandler::ExceptHandler(it)| can_leave(&it.body));
-            in_handlers || can_leave(&block.body) || can_leave(&block.orelse) || can_leave(&block.finalbody)
-        }
-        Stmt::Match(block) => block.cases.iter().any(|case| can_leave(&case.body)),
-        _ => false,
-    })
-}
-
-/// `while True:`, `if 1:`
+/// `if True:`, `if 1:`
 fn is_true(test: &Expr) -> bool {
     match test {
         Expr::BooleanLiteral(literal) => literal.value,
         Expr::NumberLiteral(literal) => literal.value == Number::Int(1_u8.into()),
-        _ => false,
-    }
-}
-
-/// Whether a loop over it surely runs: `range(3)`, `[a, b]`
-fn has_items(iterable: &Expr) -> bool {
-    match iterable {
-        Expr::List(list) => list.elts.iter().any(|item| !item.is_starred_expr()),
-        Expr::Tuple(tuple) => tuple.elts.iter().any(|item| !item.is_starred_expr()),
-        Expr::StringLiteral(text) => !text.value.is_empty(),
-        Expr::Call(call) => {
-            let Expr::Name(function) = &*call.func else { return false };
-            let arguments = &call.arguments.args;
-            let number = |value: &Expr| match value {
-                Expr::NumberLiteral(literal) => match &literal.value {
-                    Number::Int(value) => value.as_i64(),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match (function.id.as_str(), &**arguments) {
-                ("range", [end]) => number(end).is_some_and(|end| end > 0),
-                ("range", [start, end]) => {
-                    number(start).zip(number(end)).is_some_and(|(start, end)| start < end)
-                }
-                ("enumerate" | "reversed" | "sorted" | "tqdm" | "trange", [of, ..]) => has_items(of),
-                _ => false,
-            }
-        }
         _ => false,
     }
 }

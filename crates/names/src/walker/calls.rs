@@ -1,15 +1,16 @@
 //! Calls that may change an object, or do what cannot be known.
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
-use syntax::tree::path_of;
-use syntax::{Name, Resolved, Unknown, may_vary};
+use syntax::tree::{path_of, text_of};
+use syntax::{Name, Resolved, Unknown, magics, may_vary};
 
 use super::Walker;
+use super::aliases::is_drawn_on;
+use super::changes::{keys_of_method, of_method};
 use super::expressions::root;
-use super::figures::is_drawn_on;
 use super::reading::{is_in_place, is_reading};
-use super::repeats::{keys_of_method, of_method};
-use crate::names::{Argument, ObjectUse, Passed, Repeat};
+use crate::methods::has_word;
+use crate::names::{Argument, Change, ObjectUse, Passed, Repeat};
 use crate::shared::attribute;
 
 impl Walker {
@@ -17,7 +18,7 @@ impl Walker {
     pub(super) fn call(&mut self, call: &ExprCall, is_discarded: bool) {
         self.varies(call);
         self.uses_files(call);
-        if self.shares(call) || self.options(call) {
+        if self.uses_settings(call) {
             return;
         }
         self.writes_into_arguments(call);
@@ -27,7 +28,6 @@ impl Walker {
                 if matches!(function.id.as_str(), "var" | "init_session") {
                     self.names_in_text(call);
                 }
-                self.passes_generator(call);
                 self.call_of_function(&function.id, call);
             }
             Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
@@ -37,7 +37,6 @@ impl Walker {
                 if method.attr.as_str() == "var" {
                     self.names_in_text(call);
                 }
-                self.passes_generator(call);
                 if method.attr.as_str() == "shuffle" {
                     self.may_change_first(call);
                 }
@@ -62,22 +61,15 @@ impl Walker {
                 if !self.is_from_outside(&name) {
                     return;
                 }
-                let is_setting = SETTINGS.contains(&method.attr.as_str()).then_some(Repeat::Same);
-                let repeat = repeat.or(is_setting).or(is_in_place(call).then_some(Repeat::Unknown));
-                if let Some(repeat) = repeat {
-                    let part = match is_setting {
-                        Some(_) => setting_of(method, call),
-                        None => self.text(call).to_owned(),
-                    };
-                    self.change_name(&name, repeat, &part);
-                    self.choose_parts(&method.value, &keys_of_method(call, &method.attr));
+                if let Some(repeat) = repeat.or(is_in_place(call).then_some(Repeat::Unknown)) {
+                    let (keys, part) = (keys_of_method(call, &method.attr), self.text(call));
+                    self.change_name(&name, Change { keys, ..Change::sure(repeat).part(part) });
+                } else if has_word(SETTINGS, &method.attr) {
+                    self.change_name(&name, Change::sure(Repeat::Same).part(setting_of(method, call)));
                 } else if !only_reads {
                     if sets_options(method) {
-                        let part = self.text(call).to_owned();
-                        self.effects().parts.entry(name.clone()).or_default().insert(part);
-                    }
-                    if is_generator(&name) {
-                        self.repeats(&name, Repeat::Differs);
+                        let change = Change::unsure().part(self.text(call));
+                        self.effects().change(&name, change);
                     }
                     self.call_of_method(name, method, ObjectUse::Method);
                 } else if !MODULES.contains(&root) {
@@ -91,26 +83,22 @@ impl Walker {
     /// `df.query("a > @limit")` reads `limit`, `pd.eval("x * 2")` reads `x`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names
     /// in them are columns.
     fn names_in_query(&mut self, method: &str, call: &ExprCall) {
-        let Some(Expr::StringLiteral(text)) = call.arguments.args.first() else { return };
-        let text = text.value.to_str();
-        let words = |before: char, after: char| -> Vec<&str> {
-            let is_word = |character: char| character.is_alphanumeric() || character == '_';
-            let words = text.split(|character| !is_word(character)).filter(|word| !word.is_empty());
-            let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
-            let is_meant = |word: &&str| {
-                (before == '\0' || text[..at(word)].ends_with(before))
-                    && (after == '\0' || text[at(word) + word.len()..].starts_with(after))
-            };
-            words.filter(is_meant).collect()
-        };
-        let is_of_module = || matches!(path_of(&call.func)[..], ["pd" | "pandas" | "ne" | "numexpr", _]);
-        let names = match method {
-            "eval" | "evaluate" if is_of_module() => words('\0', '\0'),
-            "query" | "eval" => words('@', '\0'),
-            _ if text.contains('~') => words('\0', '('),
+        let Some(text) = call.arguments.args.first().and_then(text_of) else { return };
+        let is_word = |character: char| character.is_alphanumeric() || character == '_';
+        let is_of_module = matches!(path_of(&call.func)[..], ["pd" | "pandas" | "ne" | "numexpr", _]);
+        let names: Vec<&str> = match method {
+            "eval" | "evaluate" if is_of_module => magics::words(&text).collect(),
+            "query" | "eval" => {
+                text.split('@').skip(1).filter_map(|after| after.split(|it| !is_word(it)).next()).collect()
+            }
+            _ if text.contains('~') => {
+                let called = text.rsplit_once('(').map_or("", |(called, _)| called);
+                called.split('(').filter_map(|before| before.rsplit(|it| !is_word(it)).next()).collect()
+            }
             _ => return,
         };
-        self.tolerant(|walker| names.into_iter().for_each(|name| walker.read(name)));
+        let names = names.into_iter().filter(|name| !name.is_empty());
+        self.tolerant(|walker| names.for_each(|name| walker.read(name)));
     }
 
     /// Notes a call that may give another result each time.
@@ -151,20 +139,20 @@ impl Walker {
             ("setattr" | "delattr", Some(part)) => self.change(part),
             ("next", Some(part)) if !part.is_name_expr() => {
                 let code = self.text(part).to_owned();
-                self.change_part(part, Repeat::Differs, Some(code));
+                self.change_part(part, Change::sure(Repeat::Differs).part(code));
             }
             ("shuffle", _) => self.may_change_first(call),
             _ => {}
         }
     }
 
-    /// What a method does to the object of a name may be in its class.
+    /// The class of an object may say what its method does.
     fn call_of_method(&mut self, name: Name, method: &ExprAttribute, how: fn(u32) -> ObjectUse) {
         let how = how(attribute(&method.attr));
         if method.value.as_name_expr().is_some_and(|object| self.original(&object.id) == name) {
             self.effects().object_uses.insert((name, how));
         } else if matches!(how, ObjectUse::Method(_)) {
-            self.effects().calls.insert(name);
+            self.effects().change(&name, Change::unsure());
         }
     }
 
@@ -172,26 +160,8 @@ impl Walker {
     fn may_change_first(&mut self, call: &ExprCall) {
         let Some(name) = call.arguments.args.first().and_then(root) else { return };
         let name = self.original(name);
-        if self.is_from_outside(&name) {
-            self.effects().calls.insert(name.clone());
-        }
+        self.change_name(&name, Change::unsure());
         self.change_parameter(&name);
-    }
-
-    /// `split(x, random_state=rng)` draws from `rng`, if that is a generator.
-    fn passes_generator(&mut self, call: &ExprCall) {
-        let of_keyword = call.arguments.keywords.iter().filter(|keyword| {
-            let name = keyword.arg.as_ref().map(ruff_python_ast::Identifier::as_str);
-            name.is_some_and(|name| matches!(name, "random_state" | "rng" | "generator"))
-        });
-        let of_position = call.arguments.args.iter().filter(|value| root(value).is_some_and(is_generator));
-        for value in of_keyword.map(|keyword| &keyword.value).chain(of_position) {
-            let Expr::Name(name) = value else { continue };
-            if is_generator(&name.id) && self.is_from_outside(&name.id) {
-                self.effects().calls.insert(name.id.to_string());
-                self.repeats(&name.id, Repeat::Differs);
-            }
-        }
     }
 
     /// Remembers which names a function gets.
@@ -227,32 +197,22 @@ const TRAINING: [&str; 6] =
     ["fit", "fit_transform", "fit_predict", "partial_fit", "train", "load_state_dict"];
 
 /// Functions that change the settings of their module.
-const SETTINGS: [&str; 10] = [
-    "set_printoptions",
-    "set_option",
-    "reset_option",
-    "set_loglevel",
-    "set_default_dtype",
-    "filterwarnings",
-    "simplefilter",
-    "seterr",
-    "basicConfig",
-    "register_formatter",
-];
+const SETTINGS: &str = "set_printoptions set_option reset_option set_loglevel set_default_dtype filterwarnings simplefilter seterr \
+    basicConfig register_formatter";
 
 /// Whether a function of a module looks as if it sets options, of which nothing else is known: `pl.Config.set_tbl_rows(5)`.
 fn sets_options(method: &ExprAttribute) -> bool {
     let is_word =
         |word: &str| matches!(word.to_ascii_lowercase().as_str(), "config" | "options" | "settings");
     let name = method.attr.as_str();
-    // What seeds and random states do is known.
+    // Seeds and random states are followed by themselves.
     let is_setter =
         ["set_", "reset_", "enable_", "disable_", "configure"].iter().any(|start| name.starts_with(start));
     is_setter && !name.contains("state") && !name.contains("seed")
         || path_of(&method.value).into_iter().chain([name]).any(is_word)
 }
 
-/// What a call sets: another call with the same keywords sets it again.
+/// The part that a call sets: another call with the same keywords sets it again.
 fn setting_of(method: &ExprAttribute, call: &ExprCall) -> String {
     let mut keywords: Vec<&str> =
         call.arguments.keywords.iter().filter_map(|keyword| Some(keyword.arg.as_ref()?.as_str())).collect();
@@ -269,15 +229,6 @@ fn root_of_part(value: &Expr) -> Option<&str> {
 
 /// Methods that draw on objects of matplotlib, and only read from data.
 const DRAWING: [&str; 4] = ["plot", "hist", "title", "clip"];
-
-/// Whether a name is one that people give to generators of random numbers.
-pub(super) fn is_generator(name: &str) -> bool {
-    name == "rng"
-        || name == "prng"
-        || name.ends_with("_rng")
-        || name == "generator"
-        || name.starts_with("rng")
-}
 
 fn dynamic(by: &str) -> Unknown {
     Unknown::DynamicCode { by: format!("{by}()") }

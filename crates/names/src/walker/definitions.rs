@@ -8,7 +8,7 @@ use ruff_python_ast::{
 use syntax::{Locals, Scope, ScopeKind};
 
 use super::Walker;
-use crate::names::Repeat;
+use crate::names::{Change, Repeat};
 
 impl Walker {
     pub(super) fn function(&mut self, function: &StmtFunctionDef) {
@@ -39,8 +39,8 @@ impl Walker {
             let text = self.text(function).to_owned();
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
-        self.follow_results(function);
-        self.capture_decorated(&function.decorator_list, &function.name);
+        self.follow_defaults(function);
+        self.hold_decorated(&function.decorator_list, &function.name);
         self.cache_results(function);
     }
 
@@ -50,7 +50,7 @@ impl Walker {
         if let Some(method) = function.as_attribute_expr().filter(|method| method.attr.as_str() == "register")
         {
             let code = self.text(decorator).to_owned();
-            self.change_part(&method.value, Repeat::Same, Some(code));
+            self.change_part(&method.value, Change::sure(Repeat::Same).part(code));
         }
     }
 
@@ -63,7 +63,7 @@ impl Walker {
             });
         });
         self.hold_bases(class);
-        self.capture_decorated(&class.decorator_list, &class.name);
+        self.hold_decorated(&class.decorator_list, &class.name);
         if self.definitions == 0 {
             self.patch_by_decorators(&class.decorator_list, &class.name);
             self.follow_methods(class);
@@ -110,6 +110,7 @@ impl Walker {
 
     /// Walks through the definition of a function or class. Its effects when it is called are kept under its name.
     pub(super) fn defining(&mut self, name: &str, walk: impl FnOnce(&mut Self)) {
+        self.gives_code();
         self.definitions += 1;
         walk(self);
         self.definitions -= 1;

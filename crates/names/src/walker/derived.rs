@@ -1,29 +1,58 @@
-//! What the names of a cell are made of: the parts of other objects that their values come from, and the objects of which they are
-//! items. To assign `x` to `df["a"]` after `x = df["a"] * 2` reads what it changes, and to change `d` in `for d in ds` changes `ds`.
+//! The origins of a cell's names: the parts of other objects that their values come from, and the objects that they are the same as
+//! or items of. To assign `x` to `df["a"]` after `x = df["a"] * 2` reads what it changes, and to change `d` in `for d in ds` changes `ds`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprAttribute, ExprList, ExprTuple};
+use syntax::Name;
 
 use super::Walker;
-use super::expressions::{last, root};
-use super::known::Part;
-use super::repeats::{is_idempotent, part_of};
+use super::expressions::{elements, items_of, key_of, last, root, targets};
+use crate::methods::has_word;
 
 /// Of a value that is made of more parts, the others are not followed.
 const MAX_PARTS: usize = 32;
+/// Attributes through which a part of an object is taken by what stands in brackets behind them.
+const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
+/// Functions and methods that give the items of their argument, or of their object.
+const PASSING: &str = "reversed sorted list tqdm values flatten ravel get_axes parameters modules children";
+
+/// An object by its name, and a part of it, if that is fixed.
+type Part = (Name, Option<String>);
+
+/// The origins of names, as far as the walk has come.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Derived {
+    parts: BTreeMap<Name, BTreeSet<Part>>,
+    items: BTreeMap<Name, Name>,
+}
+
+impl Derived {
+    pub(super) fn forget(&mut self, name: &str) {
+        self.parts.remove(name);
+        self.items.remove(name);
+    }
+
+    /// The object that a name is an item of; the name itself if it is none.
+    pub(super) fn whole<'n>(&'n self, name: &'n str) -> &'n str {
+        self.items.get(name).map_or(name, String::as_str)
+    }
+
+    /// The parts of objects that expressions read.
+    pub(super) fn reads<'e>(&self, expressions: impl IntoIterator<Item = &'e Expr>) -> BTreeSet<Part> {
+        let mut reads = Reads { derived: self, parts: BTreeSet::new() };
+        expressions.into_iter().for_each(|expression| reads.visit_expr(expression));
+        reads.parts
+    }
+}
 
 impl Walker {
     /// A name gets a value, which has been visited.
     pub(super) fn derive(&mut self, name: &str, value: &Expr) {
-        let mut parts = Parts { walker: self, found: BTreeSet::new(), is_whole: is_idempotent(value) };
-        parts.visit_expr(value);
-        let parts = parts.found;
+        let parts = self.derived.reads([value]);
         self.derived.forget(name);
-        if !parts.is_empty() {
-            self.derived.parts.insert(name.to_owned(), parts);
-        }
+        self.derived.parts.insert(name.to_owned(), parts);
         if is_item(value) {
             self.derive_item(name, value);
         }
@@ -31,63 +60,45 @@ impl Walker {
 
     /// The target of a loop gets the items of this, one after the other.
     pub(super) fn derive_items(&mut self, target: &Expr, iterable: &Expr) {
-        let targets = target.as_tuple_expr().map(|targets| &targets.elts[..]);
-        match (iterable, targets) {
-            (Expr::Call(call), targets) => match (last(call), &*call.arguments.args, targets) {
-                ("enumerate", [all, ..], Some([_, item])) => self.derive_items(item, all),
-                ("zip", all, Some(items)) => {
-                    items.iter().zip(all).for_each(|(item, all)| self.derive_items(item, all));
-                }
-                ("reversed" | "sorted" | "list" | "ravel" | "tqdm", [all, ..], _) => {
-                    self.derive_items(target, all);
-                }
-                ("items", [], Some([_, item])) => match &*call.func {
-                    Expr::Attribute(ExprAttribute { value, .. }) if value.is_dict_expr() => {
-                        let first = value.as_dict_expr().and_then(|dict| dict.items.first());
-                        if let Some(first) = first {
-                            self.derive_items_of(item, &first.value);
-                        }
+        match iterable {
+            Expr::Call(call) => {
+                let all = &call.arguments.args;
+                let object = || call.func.as_attribute_expr().map(|method| &*method.value);
+                let Some(first) = all.first().or_else(object) else { return };
+                match (last(call), elements(target)) {
+                    ("zip", Some(targets)) => {
+                        targets.iter().zip(all).for_each(|(target, all)| self.derive_items(target, all));
                     }
-                    items => self.derive_items_of(item, items),
-                },
-                (
-                    "values" | "flatten" | "ravel" | "get_axes" | "parameters" | "modules" | "children",
-                    [],
-                    _,
-                ) => {
-                    self.derive_items_of(target, &call.func);
-                }
-                _ => {}
-            },
-            (Expr::Tuple(ExprTuple { elts, .. }) | Expr::List(ExprList { elts, .. }), targets) => {
-                // Of several objects, such as axes of one figure, the first stands for all.
-                match (elts.first(), targets) {
-                    (Some(Expr::Tuple(first)), Some(targets)) => {
-                        targets.iter().zip(&first.elts).for_each(|(it, of)| self.derive_items_of(it, of));
-                    }
-                    (Some(first), None) => self.derive_items_of(target, first),
+                    ("enumerate" | "items", Some([_, item])) => self.derive_items(item, first),
+                    (function, _) if has_word(PASSING, function) => self.derive_items(target, first),
                     _ => {}
                 }
             }
-            (_, targets) => {
-                for target in targets.unwrap_or(std::slice::from_ref(target)) {
-                    self.derive_items_of(target, iterable);
+            Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_) => {
+                // Of several objects, such as axes of one figure, the first stands for all.
+                let Some(first) = items_of(iterable).first().copied() else { return };
+                match (elements(target), elements(first)) {
+                    (Some(targets), Some(first)) => {
+                        targets.iter().zip(first).for_each(|(target, of)| self.derive_all(target, of));
+                    }
+                    _ => self.derive_all(target, first),
                 }
             }
+            _ => self.derive_all(target, iterable),
         }
     }
 
-    fn derive_items_of(&mut self, target: &Expr, all: &Expr) {
-        if let (Expr::Name(name), Some(root)) = (target, root(all)) {
-            self.derived.parts.insert(name.id.to_string(), BTreeSet::from([(root.to_owned(), None)]));
-            self.derive_item(&name.id, all);
+    fn derive_all(&mut self, target: &Expr, all: &Expr) {
+        let Some(root) = root(all) else { return };
+        for name in targets(target) {
+            self.derived.parts.insert(name.to_owned(), BTreeSet::from([(root.to_owned(), None)]));
+            self.derive_item(name, all);
         }
     }
 
     fn derive_item(&mut self, name: &str, value: &Expr) {
         let Some(root) = root(value) else { return };
-        let original = self.original(root);
-        let whole = self.derived.whole(&original).to_owned();
+        let whole = self.whole(root);
         if whole != name {
             self.derived.items.insert(name.to_owned(), whole);
         }
@@ -107,36 +118,36 @@ fn is_item(value: &Expr) -> bool {
     }
 }
 
-/// The parts of objects that an expression reads.
-struct Parts<'w> {
-    walker: &'w Walker,
-    found: BTreeSet<Part>,
-    /// Whether its value stays the same if it is made of itself again, so that it does not matter which part it was.
-    is_whole: bool,
-}
-
-impl Parts<'_> {
-    fn add(&mut self, name: &str, part: Option<String>) {
-        match self.walker.derived.parts.get(name) {
-            _ if self.found.len() >= MAX_PARTS => {}
-            Some(parts) => self.found.extend(parts.iter().cloned()),
-            None => drop(self.found.insert((name.to_owned(), part.filter(|_| !self.is_whole)))),
+/// The part of an object that an expression starts with, if its name is fixed: `x` of `df["x"][0]` and of `df.x`.
+pub(super) fn part_of(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::Attribute(attribute) if attribute.value.is_name_expr() => {
+            Some(attribute.attr.to_string()).filter(|name| !INDEXERS.contains(&name.as_str()))
         }
+        Expr::Subscript(subscript) if subscript.value.is_name_expr() => key_of(&subscript.slice),
+        Expr::Attribute(attribute) => part_of(&attribute.value),
+        Expr::Subscript(subscript) => part_of(&subscript.value),
+        _ => None,
     }
 }
 
-impl<'a> Visitor<'a> for Parts<'_> {
+struct Reads<'d> {
+    derived: &'d Derived,
+    parts: BTreeSet<Part>,
+}
+
+impl<'a> Visitor<'a> for Reads<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
-        match expression {
-            Expr::Name(name) => self.add(&name.id, None),
-            Expr::Attribute(_) | Expr::Subscript(_) if root(expression).is_some() => {
-                self.add(root(expression).unwrap_or_default(), part_of(expression));
+        match (expression, root(expression)) {
+            // The number of items is hardly ever changed by assigning to them.
+            (Expr::Call(call), _) if matches!(last(call), "len" | "range") => {}
+            (_, Some(name)) if self.parts.len() < MAX_PARTS => {
+                self.parts.extend(self.derived.parts.get(name).into_iter().flatten().cloned());
+                self.parts.insert((name.to_owned(), part_of(expression)));
                 if let Expr::Subscript(subscript) = expression {
                     self.visit_expr(&subscript.slice);
                 }
             }
-            // How many items there are is hardly ever changed by assigning to them.
-            Expr::Call(call) if matches!(last(call), "len" | "range") => {}
             _ => visitor::walk_expr(self, expression),
         }
     }

@@ -17,7 +17,7 @@ impl Walker {
     /// `x.name?` shows what is known of the object.
     pub(super) fn look_up(&mut self, text: &str) {
         let name = magics::words(text).next().map(ToOwned::to_owned);
-        self.tolerant(|walker| walker.looking(|walker| name.iter().for_each(|name| walker.read(name))));
+        self.tolerant(|walker| name.iter().for_each(|name| walker.read(name)));
     }
 
     pub(super) fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
@@ -33,7 +33,7 @@ impl Walker {
                         self.names.may_bind(text);
                     }
                     self.expand(text);
-                    self.configures_by_magic(text);
+                    self.sets_by_magic(text);
                     match text.split_once(char::is_whitespace).unwrap_or((text, "")) {
                         ("pinfo" | "pinfo2" | "psource" | "pdoc" | "pdef" | "pfile", name) => {
                             self.look_up(name);

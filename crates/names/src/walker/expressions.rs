@@ -51,6 +51,51 @@ pub(super) fn values(call: &ExprCall) -> impl Iterator<Item = &Expr> {
     call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
 }
 
+/// The parts of a tuple or a list that is written as such.
+pub(super) fn elements(expression: &Expr) -> Option<&[Expr]> {
+    match expression {
+        Expr::Tuple(tuple) => Some(&tuple.elts),
+        Expr::List(list) => Some(&list.elts),
+        _ => None,
+    }
+}
+
+/// The names that a target binds.
+pub(super) fn targets(target: &Expr) -> Vec<&str> {
+    match target {
+        Expr::Name(name) => vec![&name.id],
+        _ => elements(target).into_iter().flatten().flat_map(targets).collect(),
+    }
+}
+
+/// A constant as a text that is the same for equal ones.
+pub(super) fn constant_text(expression: &Expr) -> Option<String> {
+    let all = |items: &[Expr]| items.iter().map(constant_text).collect::<Option<Vec<_>>>();
+    Some(match expression {
+        Expr::UnaryOp(unary) => format!("{} {}", unary.op, constant_text(&unary.operand)?),
+        Expr::Tuple(tuple) => all(&tuple.elts)?.join(","),
+        Expr::List(list) => format!("[{}]", all(&list.elts)?.join(",")),
+        Expr::Slice(slice) => {
+            let bounds = [&slice.lower, &slice.upper, &slice.step];
+            let bounds = bounds.map(|bound| bound.as_deref().map_or(Some(String::new()), constant_text));
+            bounds.into_iter().collect::<Option<Vec<_>>>()?.join(":")
+        }
+        Expr::BooleanLiteral(literal) => literal.value.to_string(),
+        Expr::NoneLiteral(_) => "None".to_owned(),
+        Expr::EllipsisLiteral(_) => "...".to_owned(),
+        _ => return key_of(expression),
+    })
+}
+
+/// A text or a number.
+pub(super) fn key_of(slice: &Expr) -> Option<String> {
+    match slice {
+        Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
+        Expr::NumberLiteral(number) => Some(format!("{:?}", number.value)),
+        _ => None,
+    }
+}
+
 /// The items of what is written as a container, and what a choice is made of.
 pub(super) fn items_of(value: &Expr) -> Vec<&Expr> {
     match value {

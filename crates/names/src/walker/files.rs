@@ -5,7 +5,9 @@ use syntax::Name;
 use syntax::tree::path_of;
 
 use super::Walker;
+use super::expressions::last;
 use super::reading::is_writing;
+use crate::names::Change;
 use crate::shared::FILE;
 
 /// A longer text is no name of a file, in bytes.
@@ -14,7 +16,7 @@ const MAX_NAME: usize = 200;
 impl Walker {
     /// After the parts of a call have been visited.
     pub(super) fn uses_files(&mut self, call: &ExprCall) {
-        let Some(function) = function_of(call) else { return };
+        let function = last(call);
         let values = || call.arguments.iter_source_order().map(ArgOrKeyword::value);
         let is_open = matches!(function, "open" | "ZipFile" | "File");
         let writes = if is_open {
@@ -29,10 +31,8 @@ impl Walker {
         let files = own.into_iter().chain(values()).filter_map(|value| self.file(value, writes || reads));
         for file in files.collect::<Vec<_>>() {
             if writes {
-                let effects = self.effects();
                 // Written again, it is another file.
-                effects.parts.entry(file.clone()).or_default().insert(String::new());
-                effects.calls.insert(file);
+                self.effects().change(&file, Change::unsure().part(""));
             } else {
                 self.read_shared(file);
             }
@@ -61,14 +61,6 @@ impl Walker {
 /// Prefixes of the names of functions that write files, and of those that read them.
 const WRITING: [&str; 6] = ["to_", "save", "write", "dump", "imsave", "imwrite"];
 const READING: [&str; 6] = ["read", "load", "imread", "scan_", "genfromtxt", "fromfile"];
-
-fn function_of(call: &ExprCall) -> Option<&str> {
-    match &*call.func {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(method) => Some(&method.attr),
-        _ => None,
-    }
-}
 
 /// `data/x.csv`
 fn is_file_name(text: &str) -> bool {

@@ -52,7 +52,7 @@ impl Walker {
                 last.starts_with("register_") && (last.ends_with("_accessor") || last.ends_with("_namespace"))
             });
             if let Some(attribute) = call.arguments.args.first().and_then(text_of).filter(|_| is_accessor) {
-                // What its methods use, is used where they are called.
+                // The names that its methods use are used where they are called.
                 self.read(class);
                 self.change_shared(name_of_attribute(&attribute), vec![String::new()]);
             }

@@ -1,206 +1,89 @@
 //! Objects that give each of their items once: files, iterators, and generators of random numbers. To use one is to move it.
 
-use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, Operator, ParameterWithDefault, Stmt, StmtFunctionDef};
+use syntax::Resolved;
 use syntax::tree::path_of;
-use syntax::{Name, NameSet, Resolved};
 
 use super::Walker;
-use super::expressions::{root, values};
-use super::late::Held;
-use crate::makers::{PATTERN, is_class_maker, is_counting};
+use super::expressions::root;
+use crate::makers::{PATTERN, is_followed};
 use crate::methods::has_word;
+use crate::names::{Effects, ObjectUse};
+use crate::undefined::is_magic;
 
 /// Functions and classes that make one, by their last name, whatever module they are called through.
 const MAKERS: &str = "StringIO BytesIO TextIOWrapper BufferedReader DictReader urlopen finditer iglob scandir itertuples \
-    iterrows iter_lines iter_content zip_longest takewhile dropwhile islice default_rng RandomState";
+    iterrows iter_lines iter_content zip_longest takewhile dropwhile islice default_rng RandomState Generator \
+    check_random_state";
 /// Of these names others are methods that make none: `series.map(f)`, `Image.open(p)`.
 const FUNCTIONS: &str =
     "open iter zip map filter enumerate reversed cycle chain permutations combinations pairwise";
-/// What only looks at an object: functions, and attributes and methods.
-const LOOKING: [&str; 10] =
-    ["print", "type", "isinstance", "id", "repr", "display", "callable", "hasattr", "help", "dir"];
-const LOOKS: [&str; 12] = [
-    "name",
-    "closed",
-    "close",
-    "mode",
-    "encoding",
-    "getvalue",
-    "getbuffer",
-    "tell",
-    "fileno",
-    "readable",
-    "writable",
-    "bit_generator",
-];
-/// What `IPython` takes for a magic where nothing has the name: `ls -la`.
-const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
-
 impl Walker {
-    /// The targets got this value.
-    pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
-        if is_stream(value) && self.definitions > 0 && targets.iter().any(Expr::is_attribute_expr) {
+    /// The target got this value.
+    pub(super) fn made(&mut self, target: &Expr, value: &Expr) {
+        if is_stream(value) && self.definitions > 0 && target.is_attribute_expr() {
             self.deferred.yields = true;
         }
-        if self.functions > 0 {
+        let Expr::Name(name) = target else { return };
+        if self.functions > 0 || self.scopes.resolve(&name.id) != Resolved::Module {
             return;
         }
-        let names = targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.to_string());
-        for name in names.filter(|name| self.scopes.resolve(name) == Resolved::Module).collect::<Vec<Name>>()
-        {
-            if is_stream(value) {
-                self.names.streams.insert(name);
-            } else if let Expr::Call(call) = value {
-                match &*call.func {
-                    Expr::Name(function) => {
-                        if values(call).any(is_stream) {
-                            self.names.given_streams.insert(name.clone());
-                        }
-                        self.names.made_by.insert(name, function.id.to_string());
-                    }
-                    Expr::Attribute(class)
-                        if class.attr.as_str() == "DisplayHandle"
-                            || is_counting(&class.attr)
-                            || is_class_maker(&class.attr) =>
-                    {
-                        self.names.made_by.insert(name, class.attr.to_string());
-                    }
-                    Expr::Attribute(_) if matches!(path_of(&call.func)[..], ["re" | "regex", "compile"]) => {
-                        self.names.made_by.insert(name, PATTERN.to_owned());
-                    }
-                    _ => {}
-                }
-            }
+        let name = name.id.to_string();
+        let Expr::Call(call) = value else {
+            self.names.streams.extend(is_stream(value).then_some(name));
+            return;
+        };
+        self.names.streams.extend(is_stream(value).then(|| name.clone()));
+        let maker = match &*call.func {
+            Expr::Name(function) => function.id.as_str(),
+            Expr::Attribute(_) if matches!(path_of(&call.func)[..], ["re" | "regex", "compile"]) => PATTERN,
+            Expr::Attribute(class) => &class.attr,
+            _ => return,
+        };
+        if call.func.is_name_expr() || is_followed(maker) {
+            self.names.made_by.insert(name, maker.to_owned());
         }
     }
 
-    /// After a function has been defined. One that keeps something from call to call is like a stream: one whose default value is changed,
-    /// and what a function gives in which another has a `nonlocal`.
-    pub(super) fn follow_results(&mut self, function: &StmtFunctionDef) {
-        if self.definitions > 0 {
-            return;
-        }
-        let Some(effects) = self.names.functions.get_mut(function.name.as_str()) else { return };
-        let results = Results::of(function);
-        effects.gives_code = results.gives_code;
-        if !self.scopes.are_empty() {
-            return;
-        }
-        effects.yields |= results.has_nonlocal || results.gives_stream;
-        let is_changed = |name: &str| effects.changed_parameters.contains(name);
-        let mut parameters = function.parameters.iter_non_variadic_params();
-        if parameters
-            .any(|it| it.default.as_deref().is_some_and(is_mutable) && is_changed(&it.parameter.name))
-        {
+    /// After a function has been defined. One that changes its default value keeps something from call to call, like a stream.
+    pub(super) fn follow_defaults(&mut self, function: &StmtFunctionDef) {
+        let Some(effects) = self.names.functions.get(function.name.as_str()) else { return };
+        let is_kept = |it: &ParameterWithDefault| {
+            effects.changed_parameters.contains(it.parameter.name.as_str())
+                && matches!(
+                    it.default.as_deref(),
+                    Some(Expr::List(_) | Expr::Dict(_) | Expr::Set(_) | Expr::Call(_))
+                )
+        };
+        if self.definitions == 0 && function.parameters.iter_non_variadic_params().any(is_kept) {
             self.names.streams.insert(function.name.to_string());
         }
     }
 
-    /// Walks where objects are only looked at.
-    pub(super) fn looking(&mut self, walk: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.is_looking, true);
-        walk(self);
-        self.is_looking = outer;
+    /// The function that the walk is in, if it is not one of a class: what a part of its body says of its results.
+    pub(super) fn results(&mut self) -> Option<&mut Effects> {
+        (self.functions > 0 && self.functions == self.definitions).then_some(&mut self.deferred)
+    }
+
+    /// A function gives a stream if it is a generator, returns one, or if a function in it has a `nonlocal`.
+    pub(super) fn gives_stream(&mut self, is_inner: bool) {
+        let is_outermost = self.functions == 1;
+        if let Some(function) = self.results().filter(|_| is_inner || is_outermost) {
+            function.yields = true;
+        }
+    }
+
+    /// A function with lambdas, generators, functions or classes in it may give them.
+    pub(super) fn gives_code(&mut self) {
+        if let Some(function) = self.results() {
+            function.gives_code = true;
+        }
     }
 
     /// An object is used so that it gives the next of its items, if it is a stream.
     pub(super) fn take(&mut self, name: &str) {
-        if !self.is_looking && !self.rewound.contains(name) {
-            self.effects().takes.insert(name.to_owned());
-        }
+        self.effects().object_uses.insert((name.to_owned(), ObjectUse::Take));
     }
-
-    /// `file.seek(0)`: what this cell reads then does not depend on what was read before.
-    pub(super) fn rewind(&mut self, call: &ExprCall) {
-        if let Expr::Attribute(method) = &*call.func
-            && method.attr.as_str() == "seek"
-            && let Expr::Name(name) = &*method.value
-        {
-            self.rewound.insert(name.id.to_string());
-        }
-    }
-}
-
-/// The results of a function, by its body.
-#[derive(Default)]
-struct Results {
-    /// It is a generator, or returns a stream.
-    gives_stream: bool,
-    /// It returns code: lambdas, or functions and classes that it defines.
-    gives_code: bool,
-    /// A function in it has a `nonlocal`.
-    has_nonlocal: bool,
-    defined: NameSet,
-    returned: NameSet,
-    /// The depth of definitions around the walk.
-    inner: usize,
-}
-
-impl Results {
-    fn of(function: &StmtFunctionDef) -> Self {
-        let mut results = Self::default();
-        results.visit_body(&function.body);
-        results.gives_code |= results.returned.iter().any(|name| results.defined.contains(name));
-        results
-    }
-
-    fn define(&mut self, name: &str, statement: &Stmt) {
-        if self.inner == 0 {
-            self.defined.insert(name.to_owned());
-        }
-        self.inner += 1;
-        visitor::walk_stmt(self, statement);
-        self.inner -= 1;
-    }
-}
-
-impl<'a> Visitor<'a> for Results {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::FunctionDef(function) => return self.define(&function.name, statement),
-            Stmt::ClassDef(class) => return self.define(&class.name, statement),
-            Stmt::Nonlocal(_) => self.has_nonlocal = true,
-            Stmt::Return(returned) if self.inner == 0 => {
-                let mut held = Held::default();
-                returned.value.iter().for_each(|value| held.add(value));
-                self.gives_stream |= returned.value.as_deref().is_some_and(is_stream);
-                self.gives_code |= !held.code.is_empty();
-                self.returned.extend(held.names.iter().cloned());
-            }
-            _ => {}
-        }
-        visitor::walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        self.gives_stream |= self.inner == 0 && matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
-        if !expression.is_lambda_expr() {
-            visitor::walk_expr(self, expression);
-        }
-    }
-}
-
-/// Whether a default value is one object for all calls, which they can change.
-fn is_mutable(value: &Expr) -> bool {
-    match value {
-        Expr::List(_) | Expr::Dict(_) | Expr::Set(_) => true,
-        Expr::Call(call) => {
-            matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "list" | "dict" | "set" | "defaultdict" | "Counter" | "deque"))
-        }
-        _ => false,
-    }
-}
-
-/// Whether an attribute of an object is one that leaves a stream where it is.
-pub(super) fn looks(part: &Expr) -> bool {
-    matches!(part, Expr::Attribute(part) if part.value.is_name_expr() && (LOOKS.contains(&part.attr.as_str()) || part.attr.as_str() == "seek"))
-}
-
-/// Whether a call only looks at its arguments, which are names.
-pub(super) fn only_looks(call: &ExprCall) -> bool {
-    matches!(&*call.func, Expr::Name(function) if LOOKING.contains(&function.id.as_str()))
-        && call.arguments.args.iter().all(Expr::is_name_expr)
 }
 
 /// `ls -la`
@@ -208,7 +91,7 @@ pub(super) fn is_automagic(statement: &Stmt) -> bool {
     let Stmt::Expr(statement) = statement else { return false };
     let Expr::BinOp(operation) = &*statement.value else { return false };
     operation.op == Operator::Sub
-        && matches!(&*operation.left, Expr::Name(name) if AUTOMAGIC.contains(&name.id.as_str()))
+        && matches!(&*operation.left, Expr::Name(name) if is_magic(&name.id))
         && operation.right.is_name_expr()
 }
 

@@ -1,4 +1,4 @@
-//! Which part of the walk a node is for. The two functions are long tables with one row for each kind of node; more functions would hide
+//! The part of the walk for each kind of node. The two functions are long tables with one row for each kind of node; more functions would hide
 //! that each kind has exactly one.
 
 use std::collections::BTreeSet;
@@ -13,9 +13,8 @@ use syntax::tree::{captured, comprehension, imported, is_suppressing};
 use syntax::{Locals, Resolved, Scope, ScopeKind, Unknown};
 
 use super::Walker;
-use super::repeats::of_assignment;
-use super::streams::{is_automagic, looks, only_looks};
-use super::wrappers::made_of;
+use super::expressions::{elements, last};
+use super::streams::{is_automagic, is_stream};
 use crate::names::Repeat;
 
 impl Walker {
@@ -24,40 +23,73 @@ impl Walker {
             if let Expr::Lambda(lambda) = value {
                 return self.assigned_lambda(&name.id, lambda);
             }
-            if let Some(made) = made_of(value) {
-                return self.assigned_function(&name.id, &made);
+            if self.assign_wrapper(&name.id, value) {
+                return;
             }
         }
         match targets {
-            [target @ (Expr::Subscript(_) | Expr::Attribute(_))] if !self.is_patch(target) => {
-                self.visit_added(value);
-            }
-            _ => self.visit_captured(value),
+            [Expr::Name(name)] if self.is_global(&name.id) => self.visit_held(value),
+            [part] if self.is_item(part) && self.holder(part).is_some() => self.visit_item(value),
+            [part] if self.is_item(part) && value.is_name_expr() => self.visit_item(value),
+            _ => self.visit_expr(value),
         }
         for target in targets {
-            self.assign_part(target, value);
-            self.capture_part(target, value);
-            self.patch(target);
-            self.unpack(target, value);
-        }
-        if !value.is_name_expr() {
-            self.made(targets, value);
-            if let [Expr::Name(name)] = targets {
-                self.derive(&name.id, value);
+            self.repeat = self.repeat_of(target, value);
+            self.visit_expr(target);
+            self.repeat = Repeat::Unknown;
+            if self.is_item(target)
+                && let Some(holder) = self.holder(target)
+            {
+                self.hold(&holder, value);
             }
-            self.hold(targets, value);
+            self.patch(target);
+            self.assigned(target, value);
         }
-        self.share_figure(targets, value);
     }
 
-    /// Visits a target of an assignment.
-    fn assign_part(&mut self, target: &Expr, value: &Expr) {
-        self.repeat = of_assignment(target, Some(value), &self.derived);
-        self.visit_expr(target);
-        self.repeat = Repeat::Unknown;
-        if let (Expr::Name(name), Expr::Name(other)) = (target, value) {
-            self.alias(&name.id, &other.id);
+    /// A target has got a value.
+    fn assigned(&mut self, target: &Expr, value: &Expr) {
+        self.share_figure(target, value);
+        match (target, value) {
+            (Expr::Name(name), Expr::Name(other)) => return self.alias(&name.id, &other.id),
+            (Expr::Name(name), _) => {
+                self.derive(&name.id, value);
+                if self.is_global(&name.id) {
+                    self.hold(&name.id, value);
+                }
+            }
+            _ => {}
         }
+        self.made(target, value);
+        let Some(targets) = elements(target) else { return };
+        match (value, elements(value)) {
+            // A change of an item changes the whole.
+            (Expr::Name(_), _) => self.derive_items(target, value),
+            (Expr::If(choice), _) => {
+                self.assigned(target, &choice.body);
+                self.assigned(target, &choice.orelse);
+            }
+            (Expr::Call(call), _) if last(call) == "tee" => {
+                for name in targets.iter().filter_map(Expr::as_name_expr) {
+                    self.names.streams.extend(self.is_global(&name.id).then(|| name.id.to_string()));
+                }
+            }
+            (_, Some(values)) if values.len() == targets.len() => {
+                let others = targets.iter().zip(values).filter(|(_, value)| !value.is_name_expr());
+                others.for_each(|(target, value)| self.assigned(target, value));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the code that the walk is in binds a name of the module, and runs as it stands.
+    fn is_global(&self, name: &str) -> bool {
+        self.functions == 0 && self.scopes.resolve(name) == Resolved::Module
+    }
+
+    /// Whether a target is a part of an object.
+    fn is_item(&self, target: &Expr) -> bool {
+        (target.is_subscript_expr() || target.is_attribute_expr()) && !self.is_patch(target)
     }
 }
 
@@ -125,10 +157,6 @@ impl<'a> Visitor<'a> for Walker {
                 self.visit_expr(&assert.test);
                 self.perhaps(assert.msg.as_deref());
             }
-            // It is shown.
-            Stmt::Expr(expression) if expression.value.is_name_expr() => {
-                self.looking(|walker| walker.visit_expr(&expression.value));
-            }
             _ if is_automagic(statement) => {
                 self.tolerant(|walker| visitor::walk_stmt(walker, statement));
             }
@@ -138,6 +166,14 @@ impl<'a> Visitor<'a> for Walker {
             }
             Stmt::Global(global) => {
                 self.scopes.declare_global(global.names.iter().map(ToString::to_string));
+            }
+            Stmt::Nonlocal(_) => self.gives_stream(true),
+            Stmt::Return(returned) => {
+                if returned.value.as_deref().is_some_and(is_stream) {
+                    self.gives_stream(false);
+                    self.gives_code();
+                }
+                visitor::walk_stmt(self, statement);
             }
             Stmt::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
             _ => visitor::walk_stmt(self, statement),
@@ -152,14 +188,8 @@ impl<'a> Visitor<'a> for Walker {
                 ExprContext::Del => self.delete(&name.id),
                 ExprContext::Load | ExprContext::Invalid => self.read(&name.id),
             },
-            Expr::Attribute(_) if looks(expression) => {
-                self.looking(|walker| visitor::walk_expr(walker, expression));
-                if is_changed(expression) {
-                    self.change(expression);
-                }
-            }
             Expr::Subscript(part) if part.value.is_name_expr() && is_changed(expression) => {
-                // What is in the object already does not run.
+                // Code that is in the object already does not run.
                 if let Expr::Name(object) = &*part.value {
                     self.hand_on(&object.id);
                 }
@@ -172,12 +202,11 @@ impl<'a> Visitor<'a> for Walker {
                     Some(class) => self.hand_on(class),
                     None => visitor::walk_expr(self, expression),
                 }
-                self.reads_part(expression);
-                self.reads_option(expression);
-                self.reads_environment(expression);
                 self.names.binds_anything |= reaches_namespace(expression);
                 if is_changed(expression) {
                     self.change(expression);
+                } else {
+                    self.reads_setting(expression);
                 }
             }
             Expr::Named(named) => {
@@ -188,7 +217,12 @@ impl<'a> Visitor<'a> for Walker {
                     self.define(&name.id);
                 }
             }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                self.gives_stream(false);
+                visitor::walk_expr(self, expression);
+            }
             Expr::Lambda(lambda) => {
+                self.gives_code();
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
                 self.within(Scope::function(locals), |walker| walker.visit_expr(&lambda.body));
@@ -196,13 +230,9 @@ impl<'a> Visitor<'a> for Walker {
             Expr::Call(call) => {
                 let is_discarded = std::mem::take(&mut self.is_discarded);
                 self.callee = Some(call.func.range());
-                if only_looks(call) {
-                    self.looking(|walker| visitor::walk_expr(walker, expression));
-                } else if !self.visit_capturing_call(call, is_discarded) {
+                if !self.visit_putting(call, is_discarded) {
                     visitor::walk_expr(self, expression);
                 }
-                self.capture_arguments(call);
-                self.rewind(call);
                 self.call(call, is_discarded);
             }
             Expr::BinOp(operation) => {
@@ -222,7 +252,7 @@ impl<'a> Visitor<'a> for Walker {
                     (&*comparison.left, &*comparison.comparators)
                     && matches!(&*call.func, Expr::Name(function) if matches!(function.id.as_str(), "dir" | "globals" | "locals" | "vars"))
                 {
-                    // What is asked for in this way may be there.
+                    // A name that is asked for in this way may be there.
                     self.names.possible.insert(text.value.to_str().to_owned());
                 }
             }

@@ -13,7 +13,7 @@ fn effects(effects: &Effects) -> String {
         list("uses", &effects.uses),
         list("defines", &effects.defines),
         list("deletes", &effects.deletes),
-        list("changes", &effects.changes),
+        list("changes", &effects.changed().cloned().collect()),
         list("calls", &effects.called().cloned().collect()),
         unknown,
     ];

@@ -20,7 +20,7 @@ proptest! {
                 names.iter().map(|name| if name == "a" { "z".to_owned() } else { name.clone() })
                     .collect::<NameSet>()
             };
-            (set(&effects.uses), set(&effects.reads), set(&effects.defines), set(&effects.changes), set(&effects.deletes))
+            (set(&effects.uses), set(&effects.reads), set(&effects.defines), set(&effects.changed().cloned().collect()), set(&effects.deletes))
         };
         if let Ok(cells) = rename(&[(0, &source)], "a", "z") {
             prop_assert_eq!(names(&source), names(&cells[0].source));

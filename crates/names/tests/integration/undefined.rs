@@ -1,11 +1,11 @@
 //! Names that no cell defines, or only one below.
 
-use names::{Names, definers, undefined};
+use names::{Names, Needs, definers, undefined};
 
 /// `1 uses x; 2 uses y, which 3 defines; 2 uses z in f()`
 fn found(cells: &[&str]) -> String {
-    let names: Vec<_> = cells.iter().map(|source| Names::of_cell(source)).collect();
-    let cells: Vec<_> = names.iter().enumerate().collect();
+    let needs: Vec<_> = cells.iter().map(|source| Needs::of(&Names::of_cell(source))).collect();
+    let cells: Vec<_> = needs.iter().enumerate().collect();
     let words = undefined(&cells).into_iter().map(|found| {
         let function = found.function.map(|function| format!(" in {function}()")).unwrap_or_default();
         let below = found.defined_in.map(|index| format!(", which {index} defines")).unwrap_or_default();
@@ -164,7 +164,8 @@ fn what_may_come_from_elsewhere_is_no_alarm() {
 #[test]
 fn a_cell_of_which_nothing_is_known_may_define_all() {
     let names = [Names::unknown(names::Unknown::TooLong), Names::of_cell("x")];
-    assert_eq!(undefined(&names.iter().enumerate().collect::<Vec<_>>()), []);
+    let needs = names.map(|names| Needs::of(&names));
+    assert_eq!(undefined(&needs.iter().enumerate().collect::<Vec<_>>()), []);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use names::Names;
 use syntax::is_blank;
 
 use super::*;
-use crate::{Ended, Facts, History, StaleState, states};
+use crate::{Facts, History, StaleState, states};
 
 type Shown<'a> = (&'a str, &'a str, Option<u64>);
 
@@ -17,7 +17,7 @@ fn after(ran: &[(&str, &str)], cells: &[Shown<'_>]) -> Vec<StaleState> {
 fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<StaleState> {
     let (mut history, mut codes) = (History::default(), Codes::new());
     for (count, (id, source)) in (1..).zip(ran) {
-        history.add(Ended { execution_count: Some(count), ..Ended::well(Some((*id).into()), source) });
+        history.add(Run { execution_count: Some(count), ..Run::well(Some((*id).into()), source) }, None);
         remember(&mut codes, source, history.runs());
     }
     let mut runs = history.runs().to_vec();

@@ -1,10 +1,13 @@
-//! What code of a cell does, together with the functions that it calls.
+//! The effects of a cell's code, together with the functions that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Effects, Name, Names, Passed, Repeat};
+use names::{Effects, Name, Names, ObjectUse, Passed, Repeat};
 
-use super::{Effective, Surroundings, Write};
+use crate::definers::From;
+use crate::value::Write;
+
+use super::Effective;
 
 impl<'n> Effective<'n> {
     /// Adds code of the cell, and the functions that it calls.
@@ -12,13 +15,13 @@ impl<'n> Effective<'n> {
         &mut self,
         names: &'n Names,
         effects: &'n Effects,
-        around: &impl Surroundings<'n>,
+        around: From<'_, 'n>,
         is_own: &dyn Fn(&str) -> bool,
     ) {
         self.add(effects, None, &|_| false);
         let is_defined = |name: &str| names.effects.defines.contains(name);
         let mut called: Vec<&'n Name> = effects.reads.iter().collect();
-        let mut known = BTreeSet::new();
+        let mut done = BTreeSet::new();
         let mut running = vec![effects];
         let mut changing: BTreeMap<&'n Name, &'n Effects> = BTreeMap::new();
         let mut late = Vec::new();
@@ -33,7 +36,7 @@ impl<'n> Effective<'n> {
                 names.functions.get(original).or_else(|| elsewhere(original))
             };
             let function = names.functions.get(name).or_else(|| elsewhere(name)).or_else(of_alias);
-            let Some(function) = function.filter(|_| known.insert(name)) else { continue };
+            let Some(function) = function.filter(|_| done.insert(name)) else { continue };
             self.add(function, Some(name), is_own);
             called.extend(&function.reads);
             running.push(function);
@@ -42,29 +45,26 @@ impl<'n> Effective<'n> {
         for (used, through) in late {
             self.uses.entry(used).or_insert(Some(through));
         }
-        if around.has_streams() {
-            let own = running.iter().take(1).flat_map(|effects| &effects.takes);
-            let called = running.iter().skip(1).flat_map(|effects| &effects.takes);
-            for name in own.chain(called.filter(|name| !is_own(name))) {
-                if let Some(write) = around.loop_write(name) {
-                    self.write(name, write);
-                    self.repeat(name, Repeat::Differs);
-                }
-            }
-        }
         let mut objects = BTreeSet::new();
         for (index, effects) in running.into_iter().enumerate() {
             // The cell itself, which is the first, changes what it defines only before that.
             let is_elsewhere = |name: &Name| index == 0 || !is_own(name);
             let passes = effects.passes.iter().filter(|it| is_changed(it, &changing, &mut BTreeSet::new()));
             let passes = passes.map(|passed| (&passed.name, Write::Passes));
-            let calls = effects.calls.iter().map(|name| (name, Write::Calls));
-            let changes = effects.changes.iter().filter(|name| !effects.augments.contains(*name));
-            let changes = changes.map(|name| (name, Write::Changes));
-            objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
-            let uses = effects.object_uses.iter().filter(|(name, _)| is_elsewhere(name));
-            let uses = uses.filter(|(name, how)| around.is_changed_by(name, *how, is_defined(name)));
-            objects.extend(uses.map(|(name, _)| (name, Write::Calls)));
+            let changes = effects.changes.iter().filter(|(_, change)| !change.augments);
+            let changes = changes
+                .map(|(name, change)| (name, if change.is_sure { Write::Changes } else { Write::Calls }));
+            objects.extend(passes.chain(changes).filter(|(name, _)| is_elsewhere(name)));
+            for (name, how) in effects.object_uses.iter().filter(|(name, _)| is_elsewhere(name)) {
+                if *how != ObjectUse::Take {
+                    objects.extend(
+                        around.is_changed_by(name, *how, is_defined(name)).then_some((name, Write::Calls)),
+                    );
+                } else if let Some(write) = around.loop_write(name) {
+                    self.write(name, write);
+                    self.repeat(name, Repeat::Differs);
+                }
+            }
         }
         for (name, write) in objects {
             self.write(name, write);
@@ -79,7 +79,7 @@ impl<'n> Effective<'n> {
         for (name, _) in
             changing.iter().filter(|(name, it)| it.caches && !names.functions.contains_key(**name))
         {
-            self.caches.insert(name, all_uses(name, &changing));
+            self.keys.insert(name, all_uses(name, &changing));
             self.write(name, Write::Fills);
         }
         self.weaken_modules(effects, &|name| {
@@ -94,7 +94,7 @@ impl<'n> Effective<'n> {
     }
 
     /// A setting of a package counts for all that is imported from it.
-    pub(super) fn write_siblings(&mut self, module: &str, around: &impl Surroundings<'n>) {
+    pub(super) fn write_siblings(&mut self, module: &str, around: From<'_, 'n>) {
         for name in around.siblings(module) {
             self.writes.entry(name).or_insert(Write::Calls);
         }
@@ -104,14 +104,17 @@ impl<'n> Effective<'n> {
         for name in effects.uses.iter().filter(|name| !is_own(name)) {
             self.uses.entry(name).or_insert_with(|| through.map(String::as_str));
         }
-        for name in effects.augments.iter().chain(&effects.deletes).filter(|name| !is_own(name)) {
+        let augments = effects.changes.iter().filter(|(_, change)| change.augments).map(|(name, _)| name);
+        for name in augments.chain(&effects.deletes).filter(|name| !is_own(name)) {
             self.write(name, Write::Changes);
         }
         for name in &effects.defines {
             let is_sure = !effects.may_define.contains(name);
             self.write(name, if is_sure { Write::Defines } else { Write::MayDefine });
         }
-        effects.repeats.iter().for_each(|(name, repeat)| self.repeat(name, *repeat));
+        for (name, change) in effects.changes.iter().filter(|(_, change)| change.is_sure) {
+            self.repeat(name, change.repeat);
+        }
         self.varies |= effects.varies;
         if self.unknown.is_none() {
             self.unknown = effects.unknown.as_ref();
@@ -127,7 +130,7 @@ impl<'n> Effective<'n> {
                     *write = Write::Fills;
                 }
                 // Something that looks like a setting may change what others of its functions do.
-                !is_weak || effects.parts.contains_key(*name)
+                !is_weak || effects.changes.get(*name).is_some_and(|change| !change.parts.is_empty())
             }
             Write::Changes => {
                 if is_import(name) {
@@ -140,11 +143,11 @@ impl<'n> Effective<'n> {
     }
 }
 
-/// What a function uses, and the functions that it calls.
+/// The names that a function uses, and the functions that it calls.
 fn all_uses<'n>(name: &'n Name, functions: &BTreeMap<&'n Name, &'n Effects>) -> BTreeSet<&'n str> {
-    let (mut uses, mut known, mut called) = (BTreeSet::new(), BTreeSet::new(), vec![name]);
+    let (mut uses, mut done, mut called) = (BTreeSet::new(), BTreeSet::new(), vec![name]);
     while let Some(name) = called.pop() {
-        if let Some(function) = functions.get(name).filter(|_| known.insert(name)) {
+        if let Some(function) = functions.get(name).filter(|_| done.insert(name)) {
             uses.extend(function.uses.iter().map(String::as_str));
             called.extend(&function.reads);
         }
@@ -157,14 +160,14 @@ fn all_uses<'n>(name: &'n Name, functions: &BTreeMap<&'n Name, &'n Effects>) -> 
 fn is_changed<'n>(
     passed: &'n Passed,
     functions: &BTreeMap<&Name, &'n Effects>,
-    known: &mut BTreeSet<&'n Passed>,
+    done: &mut BTreeSet<&'n Passed>,
 ) -> bool {
-    let Some(function) = functions.get(&passed.function).filter(|_| known.insert(passed)) else {
+    let Some(function) = functions.get(&passed.function).filter(|_| done.insert(passed)) else {
         return false;
     };
     function.parameter(&passed.argument).is_some_and(|parameter| {
         let mut further = function.passed_parameters.iter().filter(|further| further.name == *parameter);
         function.changed_parameters.contains(parameter)
-            || further.any(|further| is_changed(further, functions, known))
+            || further.any(|further| is_changed(further, functions, done))
     })
 }

@@ -1,15 +1,16 @@
-//! What the values of names are made of. Each statement is expanded as if it were a cell, so that this imports what it is a part of.
+//! The origins of the values of names. Each statement is expanded as if it were a cell, so that this imports what it is a part of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
 use names::Names;
 
-use crate::value::{hash, hasher};
+use crate::definers::From;
+use crate::value::{Write, hash, hasher};
 
-use super::{Effective, Surroundings, Write};
+use super::Effective;
 
-/// What the value of a name is made of when the cell ends.
+/// The origins of the value of a name when the cell ends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flow<'n> {
     /// The names of other cells.
@@ -21,7 +22,7 @@ pub(crate) struct Flow<'n> {
 }
 
 /// Follows the values of names through the statements of a cell.
-pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<&'n str, Flow<'n>> {
+pub(super) fn flows<'n>(names: &'n Names, around: From<'_, 'n>) -> BTreeMap<&'n str, Flow<'n>> {
     let mut flows = BTreeMap::<&'n str, Flow<'n>>::new();
     // By statement: after `a = f(x); b = g(y)`, a change of `y` does not affect the users of `a`.
     for step in &names.steps {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use names::Names;
+use names::{Names, Needs};
 use notebook::{CellType, Edit, NewCell};
 use proptest::prelude::*;
 
@@ -75,10 +75,10 @@ fn take(notebook: &mut Notebook, step: &Step) {
 /// All at once, from the names of all cells.
 fn undefined(notebook: &Notebook) -> Vec<Undefined> {
     let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-    let names: Vec<(usize, Names)> =
-        cells.map(|(index, cell)| (index, Names::of_cell(&cell.source()))).collect();
-    let names: Vec<(usize, &Names)> = names.iter().map(|(index, names)| (*index, names)).collect();
-    names::undefined(&names)
+    let needs: Vec<(usize, Needs)> =
+        cells.map(|(index, cell)| (index, Needs::of(&Names::of_cell(&cell.source())))).collect();
+    let needs: Vec<(usize, &Needs)> = needs.iter().map(|(index, needs)| (*index, needs)).collect();
+    names::undefined(&needs)
 }
 
 proptest! {
@@ -150,7 +150,7 @@ fn a_figure_is_seen_in_the_outputs_also_if_no_cell_sets_the_configuration_any_lo
             notebook.apply(&Edit::SetSource { id, source: source.to_owned() }).unwrap();
         }
         let cell = notebook.cells().last().map(|cell| cell.id().clone());
-        history.add(crate::Ended::well(cell, source));
+        history.add(Run::well(cell, source), None);
     }
     let figure = r#"{ "text/plain": "<Figure size 640x480 with 1 Axes>" }"#;
     let bundle = notebook::MimeBundle {

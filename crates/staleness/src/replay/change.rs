@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use names::{Repeat, is_configuration, is_predefined};
 
-use crate::effective::Write;
 use crate::facts::Run;
 use crate::modules::{content, is_module};
-use crate::value::{Change, Own, hash};
+use crate::value::{Change, Own, Write, hash};
 
 use super::{Env, Execution};
 
@@ -46,7 +45,7 @@ pub(super) fn change<'a>(
         || it.cut.is_some_and(|run| !run.has_assigned(name));
     let binds = write.is_none_or(Write::binds);
     let reads_own = binds && (!is_possible || it.effective.uses.contains_key(name));
-    // What the cell binds itself before is no input, nor what a lambda uses that it binds below.
+    // A name that the cell binds itself before is no input, nor one that a lambda uses that it binds below.
     let is_used = |input: &str| it.effective.uses.contains_key(input);
     let inputs = flow.inputs.iter().filter(|input| if **input == name { reads_own } else { is_used(input) });
     let inputs = inputs.map(|input| {
@@ -81,7 +80,7 @@ pub(super) fn change<'a>(
             Some(parts) => Change::Set(parts.clone(), version),
             None => Change::Add(version),
         },
-        Write::Fills => Change::Fill(version),
+        Write::Fills => Change::Fill(version, parts.get(name).and_then(|parts| parts.first().copied())),
         Write::Calls | Write::Passes => match parts.get(name) {
             Some(parts) => Change::Set(parts.clone(), version),
             None => Change::Call(version, it.order),
@@ -94,16 +93,20 @@ pub(super) fn parts<'a>(env: &Env<'a>, it: &Execution<'_, 'a>) -> BTreeMap<&'a s
     let mut all = BTreeMap::new();
     for (name, write) in &it.effective.writes {
         let repeat = it.effective.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
-        let named = it.names.effects.parts.get(*name).filter(|parts| !parts.is_empty());
-        // What changes a module counts as a call, but sets the same parts.
+        let named =
+            it.names.effects.changes.get(*name).map(|change| &change.parts).filter(|parts| !parts.is_empty());
+        // A change of a module counts as a call, but sets the same parts.
+        let own_keys = it.effective.keys.get(name);
+        let keeps = *write == Write::Fills && own_keys.is_some();
         let is_set = *write == Write::Changes || *write == Write::Calls && named.is_some();
-        if !is_set || repeat == Repeat::Differs {
+        if !keeps && (!is_set || repeat == Repeat::Differs) {
             continue;
         }
-        let keys = it.effective.keys.get(name).into_iter().flat_map(|keys| &keys.inputs);
+        let keys = own_keys.into_iter().flatten();
         let own = Own { caller: it.caller, parts: &[], replaces: false, calls: true };
         let keys: Vec<_> = keys.map(|key| env.get(key).map(|value| value.version(own))).collect();
         let parts = match named {
+            _ if keeps => vec![hash(&(name, &keys))],
             Some(parts) => parts.iter().map(|part| hash(&(part, &keys))).collect(),
             None if is_configuration(name) => vec![hash(&"")],
             None => vec![hash(&it.effective.flows[name].code)],

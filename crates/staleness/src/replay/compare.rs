@@ -29,7 +29,7 @@ impl<'a> Replay<'a> {
         let own = Own { caller: Caller::Cell(position), parts, replaces: false, calls: true };
         let nothing = Value::default();
         let edited = |caller: Caller| self.edited(caller, position);
-        // What no cell defines is not the same in a fresh kernel in any case.
+        // A name that no cell defines is not the same in a fresh kernel in any case.
         let is_there = kind == Kind::Setting || names::is_shared(name);
         let is_defined =
             |value: Option<&Value<'a>>| value.is_some_and(|value| value.is_defined() || is_there);
@@ -48,9 +48,14 @@ impl<'a> Replay<'a> {
     }
 
     pub(crate) fn is_module(&self, name: &str, position: usize) -> bool {
-        let all = self.definers.get(name).map(Vec::as_slice).unwrap_or_default();
-        let above = all.partition_point(|definer| *definer < position).checked_sub(1);
-        above.is_some_and(|at| self.facts.cells[all[at]].names.imports.contains_key(name))
+        let above = self.definer_above(name, position);
+        above.is_some_and(|at| self.facts.cells[at].names.imports.contains_key(name))
+    }
+
+    /// The nearest cell above that defines a name now.
+    pub(crate) fn definer_above(&self, name: &str, position: usize) -> Option<usize> {
+        let all = self.definers.get(name)?;
+        all[..all.partition_point(|definer| *definer < position)].last().copied()
     }
 
     /// Whether a cell shows the number of a run that is not its last one here.

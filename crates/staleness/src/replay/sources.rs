@@ -32,15 +32,15 @@ impl<'d, 'a> Sources<'d, 'a> {
         assigned: Vec<&'a Name>,
     ) -> Effective<'a> {
         let is_defined = |name: &str| self.definers.positions.contains_key(name);
-        let effective = Effective::of(names, source, &From { definers: self.definers, position });
+        let effective = Effective::of(names, source, self.definers.from(position));
         let effective = effective.with_assigned(assigned, source, &is_defined).with_random(random);
         effective.with_patched(names, &self.patches)
     }
 
     pub(super) fn of_cell(&self, position: usize, run: Option<&'a Run>) -> Effective<'a> {
         let cell = &self.facts.cells[position];
-        let around = From { definers: self.definers, position };
-        let assigned = run.map(|run| still_assigned(cell, run, &around)).unwrap_or_default();
+        let around = self.definers.from(position);
+        let assigned = run.map(|run| still_assigned(cell, run, around)).unwrap_or_default();
         let effective = self.of((&cell.names, cell.source), position, &cell.random, assigned);
         let shows = cell.names.has_inner_expressions && self.is_interactive;
         effective.with_shown(if shows { &[INTERACTIVITY] } else { &[] }).with_shown(&cell.shows)
@@ -54,7 +54,7 @@ impl<'d, 'a> Sources<'d, 'a> {
 
 /// The attributes that cells set of classes of libraries.
 fn patches(facts: Facts<'_>) -> Vec<(&str, u32)> {
-    let changes = facts.cells.iter().flat_map(|cell| &cell.names.effects.changes);
+    let changes = facts.cells.iter().flat_map(|cell| cell.names.effects.changes.keys());
     let patches = changes.filter_map(|name| Some((name.as_str(), attribute(patched(name)?))));
     patches.collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -66,7 +66,7 @@ fn assigned(run: &Run) -> impl Iterator<Item = &Name> {
 
 /// The same, as far as a cell still does it that was perhaps edited since. What its names have shown, they show now, too. What they have
 /// not shown, it does as long as it uses the name.
-fn still_assigned<'a>(cell: &'a Cell, run: &'a Run, around: &From<'_, 'a>) -> Vec<&'a Name> {
+fn still_assigned<'a>(cell: &'a Cell, run: &'a Run, around: From<'_, 'a>) -> Vec<&'a Name> {
     if run.source == cell.source || run.assigned.is_none() {
         return assigned(run).collect();
     }

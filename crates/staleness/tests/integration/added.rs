@@ -17,7 +17,7 @@ fn lambdas_use_what_the_cell_defines_below_them() {
         // Others are called at once, with what is defined above.
         K = 1 | ys = sorted(xs, key=lambda v: v * K)\nK = 2 | ys :: a: K = 3 :: edited input input :: abc
         K = 1 | fs = [lambda: K]\nprint(fs[0]())\nK = 2 | K :: c: K + 1 :: ok ok edited :: c
-        k = 1 | fs = [] | fs.append(lambda: k) | fs[0]() :: a: k = 2 :: edited ok input input :: abcd
+        k = 1 | fs = [] | fs.append(lambda: k) | fs[0]() :: a: k = 2 :: edited ok ok input :: ad
         ",
     );
     for source in ["fs = [lambda x: x + OFF]\nOFF = 1", "fs = []\nfs.append(lambda x: x + OFF)\nOFF = 1"] {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use names::{Names, Unknown};
-use staleness::{
-    Cell, CellState, Ended, Facts, History, Module, RandomUses, Run, add_random, hash, plan, states,
-};
+use staleness::{Cell, CellState, Facts, History, Module, RandomUses, Run, add_random, hash, plan, states};
 use syntax::is_blank;
 
 pub(crate) struct Story {
@@ -293,24 +291,23 @@ impl Story {
         let loaded = self.loads(source);
         self.ran.insert(hash(source), source.to_owned());
         let outputs = id.map(|id| self.cell(id).outputs);
-        self.history.add(Ended {
+        let run = Run {
             cell: id.map(Into::into),
             source: hash(source),
             names: self.names(source),
             instance: self.instance.unwrap(),
-            ended_at: SystemTime::UNIX_EPOCH + Duration::from_secs(self.minutes * 60),
+            ended_at: Duration::from_secs(self.minutes * 60),
             has_failed,
             is_interrupted: std::mem::take(&mut self.is_interrupted),
-            kernel_died: false,
-            assigned: self.assigned.take(),
-            unchanged: BTreeSet::new(),
+            assigned: self.assigned.take().map(Arc::new),
             drew: std::mem::take(&mut self.drew),
             random_states: std::mem::take(&mut self.random_states),
             loaded,
-            changed_files: None,
             outputs,
             execution_count: Some(self.count),
-        });
+            ..Run::default()
+        };
+        self.history.add(run, None);
     }
 
     /// The modules that code loads, or loads again.

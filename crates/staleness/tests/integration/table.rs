@@ -88,7 +88,7 @@ fn a_definition_that_may_not_happen_hides_none_above() {
         n = 1 | if True: n = 2 | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | for n in xs: pass | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | for i in xs: n = i | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | for n in range(3): pass | n :: a: n = 5 :: edited ok ok :: ab
+        n = 1 | for n in range(3): pass | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | for i in range(3):\n  if i: break\n  n = i | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | while go(): n = 2 | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | try:\n n = f()\nexcept E:\n pass | n :: a: n = 5 :: edited ok input :: abc
@@ -250,8 +250,8 @@ fn what_gives_each_item_once_is_made_again() {
         t = 'a' | raw = io.StringIO(t) | df = pd.read_csv(raw) | df :: a: t = 'b' :: edited input input input
             :: abcd
         raw = StringIO('1') | raw.seek(0); df = pd.read_csv(raw) | df
-            :: b: raw.seek(0); df = pd.read_csv(raw, 2) :: ok edited input :: bc
-        raw = StringIO() | raw.write('a') | print(raw.getvalue()) :: c: raw.getvalue() :: ok ok edited :: c
+            :: b: raw.seek(0); df = pd.read_csv(raw, 2) :: ok edited input :: abc
+        raw = StringIO() | raw.write('a') | print(raw.getvalue()) :: c: raw.getvalue() :: ok ok edited :: abc
         f = open(p) | for line in f: print(line) :: b: for line in f: print(line, 1) :: ok edited :: ab
         f = open(p) | a = f.readline() | b = f.readline() | b :: b: ) => 3) :: ok edited input input :: abcd
         f = open(p) | x = f.read() | f.close() | x :: b: x = f.read(5) :: ok edited input input :: abcd
@@ -266,7 +266,7 @@ fn what_gives_each_item_once_is_made_again() {
         import csv | r = csv.reader(f) | rows = list(r) | rows :: c: ) => )[1:] :: ok ok edited input :: bcd
         c = itertools.count() | a = next(c) | a :: b: a = next(c) + 1 :: ok edited input :: abc
         // Only looked at.
-        it = iter(xs) | print(it) | it | type(it) :: b: print(it, it) :: ok edited ok ok :: b
+        it = iter(xs) | print(it) | it | type(it) :: b: print(it, it) :: ok edited input input :: abcd
         def load(f): return f.read() | f = open(p) | x = load(f) | x :: c: x = load(f)[1:]
             :: ok ok edited input :: bcd
         f = open(p) | def nextline(): return next(f) | x = nextline() | x :: c: x = nextline() + 1
