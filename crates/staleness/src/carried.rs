@@ -1,6 +1,6 @@
 //! The runs of cells that somebody has split, merged or duplicated since: where the code is what ran, it has run.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -148,6 +148,8 @@ impl Carrier<'_> {
                     .filter(|count| !is_of_another || count_of_cell == Some(*count)),
                 merged_counts: within.iter().flat_map(Run::counts).collect(),
                 assigned: self.assigned(part.position, within),
+                changed: None,
+                equal: BTreeMap::new(),
                 unchanged: Arc::new(last.unchanged.iter().filter(is_unchanged).cloned().collect()),
                 drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
                 random_states: within.iter().flat_map(|run| run.random_states.clone()).collect(),

@@ -28,6 +28,8 @@ pub(crate) struct Effective<'n> {
     pub(crate) keys: BTreeMap<&'n str, BTreeSet<&'n str>>,
     /// The origins of the values of the written names.
     pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
+    /// The names whose objects the kernel has seen changed by a call.
+    pub(crate) seen: BTreeSet<&'n str>,
     /// It calls something that may give another result each time.
     varies: bool,
     pub(crate) unknown: Option<&'n Unknown>,
@@ -144,16 +146,16 @@ impl<'n> Effective<'n> {
             if let Some(write) = self.writes.get_mut(name.as_str()) {
                 // `model.fit(x)` leaves open whether it changes `model`; the memory shows that it did.
                 if write.is_weak() {
-                    *write = Write::Changes;
-                    self.repeats.entry(name).or_insert(Repeat::Differs);
+                    *write = Write::Calls;
+                    self.seen.insert(name);
                 }
                 continue;
             }
             // `from m import *` binds names that no source shows; a name defined elsewhere or used here was changed.
             let is_bound =
                 self.unknown.is_some() && !is_defined(name) && !self.uses.contains_key(name.as_str());
-            self.write(name, if is_bound { Write::Defines } else { Write::Changes });
-            self.repeat(name, Repeat::Differs);
+            self.write(name, if is_bound { Write::Defines } else { Write::Calls });
+            self.seen.extend((!is_bound).then_some(name.as_str()));
             let mut inputs: BTreeSet<&'n str> = self.uses.keys().copied().collect();
             if !is_bound {
                 // A changed object still depends on what it was before.

@@ -49,7 +49,9 @@ impl Cell {
             names: Arc::default(),
             random: BTreeMap::new(),
             // In other languages, `#` may start code.
-            is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
+            // Comments are sent to the kernel, too, which removes what the cell showed before.
+            is_blank: source.trim().is_empty()
+                || (is_python(language) && is_blank(source) && cell.output_count() == 0),
             has_outputs: cell.output_count() > 0,
             shows: Vec::new(),
             execution_count: cell.execution_count(),
@@ -106,9 +108,14 @@ pub struct Run {
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
     // Shared, because runs are copied for each judgement, and the set is large after `from m import *`.
     pub assigned: Option<Arc<BTreeSet<Name>>>,
-    /// Names whose values have stayed the same in all that they hold, as far as its kernel has looked: containers of plain values, arrays
-    /// and frames, none of them large.
+    /// The same of its last run alone.
+    pub changed: Option<Arc<BTreeSet<Name>>>,
+    /// Names whose values are equal to those before it in all that they hold, as far as its kernel has looked.
     pub unchanged: Arc<BTreeSet<Name>>,
+    /// Whether all its runs have written the same outputs.
+    pub is_steady: bool,
+    /// Of these names, the number of the run from which on each has left an equal value.
+    pub equal: BTreeMap<Name, u64>,
     /// The random states that it has changed, if its kernel could tell.
     pub drew: BTreeSet<Name>,
     /// Of those of them that its kernel has looked at, a digest of the state that the run has left.
@@ -135,6 +142,22 @@ impl Run {
     /// Whether the memory of its kernel shows that it has bound the name.
     pub(crate) fn has_assigned(&self, name: &str) -> bool {
         self.assigned.as_ref().is_some_and(|assigned| assigned.contains(name))
+    }
+
+    /// Whether its run of this number has left a value that is equal to the one before it.
+    pub(crate) fn is_equal(&self, name: &str, order: u64) -> bool {
+        self.equal.get(name).is_some_and(|first| *first <= order)
+    }
+
+    /// The number of its last run, up to this one, that has left another value.
+    pub(crate) fn changed_at(&self, name: &str, order: u64) -> u64 {
+        let equal = self.equal.get(name).filter(|first| **first <= order);
+        equal.map_or(order, |first| self.last_before(*first).unwrap_or(*first))
+    }
+
+    /// Whether all its runs have left such a value.
+    pub(crate) fn is_always_equal(&self, name: &str) -> bool {
+        self.orders().next().is_some_and(|first| self.is_equal(name, first))
     }
 
     /// Whether its kernel could tell what it has changed.

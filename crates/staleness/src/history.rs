@@ -41,6 +41,12 @@ impl History {
         // With other modules or another random state they are two runs, because what they have made differs.
         let key = |run: &Run| (run.source, run.loaded.clone(), run.random_states.clone());
         let is_same = here.is_some_and(|last| key(last) == key(&run));
+        run.changed = run.assigned.clone();
+        run.is_steady =
+            here.filter(|_| is_same).is_none_or(|last| last.is_steady && last.outputs == run.outputs);
+        let before = here.filter(|_| is_same).map(|last| &last.equal);
+        let since = |name: &Name| before.and_then(|equal| equal.get(name).copied()).unwrap_or(run.order);
+        run.equal = run.unchanged.iter().map(|name| (name.clone(), since(name))).collect();
         match last {
             Some(last) if is_same => {
                 run.earlier = last.earlier;

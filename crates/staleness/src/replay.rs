@@ -37,6 +37,10 @@ pub(crate) struct Trace<'a> {
     pub(crate) all: u64,
     /// Stands for the modules that it has imported.
     pub(crate) imported: u64,
+    /// For each name that it has given an equal value again, the token of that.
+    tokens: BTreeMap<&'a str, u64>,
+    /// The names whose objects it has changed once more, though its code does not let that expect.
+    again: BTreeSet<&'a str>,
 }
 
 pub(crate) struct Replay<'a> {
@@ -76,10 +80,13 @@ struct Execution<'x, 'a> {
     run: Option<usize>,
     order: u64,
     identity: u64,
-    /// Stands for what is another value each time.
+    /// Stands for what is another value each time, but for these names.
     token: u64,
+    tokens: BTreeMap<&'a str, u64>,
     /// The run that the kernel has done, or an earlier one that was like it.
     past: Option<&'x Run>,
+    /// The last run of the same code in this kernel.
+    same: Option<&'x Run>,
     /// The end of the run, if it is known.
     ended: Option<&'x Run>,
     /// The names that have other values than in the run that is known.
@@ -89,6 +96,39 @@ struct Execution<'x, 'a> {
 }
 
 impl<'a> Execution<'_, 'a> {
+    /// The change of a value that the kernel has seen where a cell runs again, in place of the one that its code lets expect.
+    fn in_fact(&self, name: &str, before: Option<&Value<'_>>, expected: &Change, writer: Writer) -> Change {
+        let written = before.filter(|value| !writer.write.binds() && value.is_written_by(self.caller));
+        let (Some(run), Some(value)) = (self.past, written) else { return expected.clone() };
+        let version = || hash(&(self.effective.flows[name].code, "again", self.order));
+        if run.is_equal(name, self.order) {
+            return Change::Nothing;
+        }
+        let Some(changed) = run.changed.as_ref().filter(|_| self.ended.is_some()) else {
+            return expected.clone();
+        };
+        if !changed.contains(name) {
+            return match *expected {
+                // Whether it has changed the object once more, nothing shows.
+                Change::Call(version, order) if value.module.is_none() => {
+                    Change::Call(version, hash(&(order, "again")))
+                }
+                Change::CallChanging(version, order) => {
+                    Change::CallChanging(version, hash(&(order, "again")))
+                }
+                _ => expected.clone(),
+            };
+        }
+        let is_sure = self.effective.repeats.get(name).is_some_and(|it| *it != Repeat::Unknown);
+        let differs = || Value::after(before, expected, writer).is_some_and(|it| it.state() != value.state());
+        let is_expected = match expected {
+            Change::Add(_) => true,
+            Change::Set(..) => is_sure && differs(),
+            _ => differs(),
+        };
+        if is_expected { expected.clone() } else { Change::Add(version()) }
+    }
+
     /// The module that a name is, or is imported from.
     fn module(&self, name: &str) -> Option<&'a str> {
         let star = match &self.names.effects.unknown {
@@ -209,8 +249,10 @@ impl<'a> Replay<'a> {
                 order,
                 identity: order,
                 token: if run.is_some() { order } else { self.elsewhere_token(position) },
+                tokens: run.map(|run| equal_tokens(env, run, &did, caller, order)).unwrap_or_default(),
                 // Only of the last one is the end known.
                 past: run,
+                same: run,
                 ended: run.filter(|run| order == run.order),
                 differing: &BTreeSet::new(),
                 cut: None,
@@ -295,7 +337,12 @@ impl<'a> Replay<'a> {
             order: present.map_or(0, |(_, run)| run.order),
             identity: if is_again { token } else { present.map_or(0, |(_, run)| run.order) },
             token,
+            tokens: match &self.last[position] {
+                Some(last) if present.is_some() && !is_again => last.tokens.clone(),
+                _ => BTreeMap::new(),
+            },
             past: None,
+            same: present.map(|(_, run)| run),
             ended: None,
             differing: &differing,
             cut: same.map(|(_, run)| run).filter(|run| is_cut(run)),
@@ -313,6 +360,7 @@ impl<'a> Replay<'a> {
             Some(done) => done.to_vec(),
             None => writes.map(|(name, write)| change(env, it, name, *write, &parts)).collect(),
         };
+        let mut again = BTreeSet::new();
         let values: Vec<_> = it
             .effective
             .writes
@@ -321,8 +369,14 @@ impl<'a> Replay<'a> {
             .map(|((name, write), change)| {
                 let Execution { caller, run, order, identity, .. } = *it;
                 let position = run.map_or(caller.position(), |run| self.positions[run]);
-                let writer = Writer { caller, position, run, order, identity, write: *write };
+                let token = it.tokens.get(name).copied().unwrap_or(it.token);
+                let writer = Writer { caller, position, run, order, identity, token, write: *write };
                 let before = env.get(name).map(|value| &**value);
+                let seen = it.in_fact(name, before, change, writer);
+                if matches!(seen, Change::Add(_)) && seen != *change {
+                    again.insert(*name);
+                }
+                let change = &seen;
                 let value = Value::after(before, change, writer).map(|mut value| {
                     if *change != Change::Nothing {
                         let made_of = self.comparable.made_of(env, it.effective, name);
@@ -343,8 +397,20 @@ impl<'a> Replay<'a> {
             }
         }
         let imported = modules::contents(it.names, it.loaded);
-        Trace { got, changes, parts, all, imported }
+        Trace { got, changes, parts, all, imported, tokens: it.tokens.clone(), again }
     }
+}
+
+/// The tokens of the values that a run has made again.
+fn equal_tokens<'a>(
+    env: &Env<'a>,
+    run: &Run,
+    did: &Effective<'a>,
+    caller: Caller,
+    order: u64,
+) -> BTreeMap<&'a str, u64> {
+    let equal = did.writes.iter().filter(|(name, write)| write.binds() && run.is_equal(name, order));
+    equal.filter_map(|(name, _)| Some((*name, env.get(name)?.token_of(caller)?))).collect()
 }
 
 /// Whether a run ended in another way than a run of the whole notebook does there: it was stopped, or an earlier one did not fail.

@@ -22,6 +22,8 @@ pub(crate) struct Value<'a> {
     parts: BTreeMap<u64, (Option<usize>, u64)>,
     /// Calls of its methods which may have changed it, by the cell: their version, and the run.
     calls: BTreeMap<Caller, (u64, u64)>,
+    /// Of these, the ones that have changed it.
+    changed_by: BTreeSet<Caller>,
     /// Calls of a function that keeps its results, and their versions. What they have kept is what another call would make, if it is made
     /// of the same values.
     filled: BTreeMap<Caller, u64>,
@@ -63,6 +65,8 @@ pub(crate) struct Writer {
     pub(crate) order: u64,
     /// Stands for the objects that it makes.
     pub(crate) identity: u64,
+    /// Stands for what is another value each time.
+    pub(crate) token: u64,
     pub(crate) write: Write,
 }
 
@@ -124,6 +128,8 @@ pub(crate) enum Change {
     Set(Vec<u64>, u64),
     /// Calls a method, in the run of this number.
     Call(u64, u64),
+    /// The same, and the kernel has seen that this changes the object.
+    CallChanging(u64, u64),
     /// Calls a function that keeps its results, which are made of these values.
     Fill(u64, Option<u64>),
     Nothing,
@@ -270,7 +276,9 @@ impl Value<'_> {
         let is_undone =
             |caller: &Caller| edited(*caller).is_some_and(|has_run| kind != Kind::Setting || !has_run);
         let is_undone = || self.calls.keys().any(is_undone);
-        if calls.any(called) || is_undone() {
+        let changed_by =
+            |value: &Self| -> Vec<Caller> { value.changed_by.iter().copied().filter(is_meant).collect() };
+        if calls.any(called) || is_undone() || changed_by(self) != changed_by(fresh) {
             return Difference::Differs;
         }
         let orders = |value: &Self| -> Vec<(Caller, u64)> {
@@ -328,6 +336,10 @@ impl Value<'_> {
                 value.kept.extend(*kept);
             }
             Change::Call(version, order) => drop(value.calls.insert(writer.caller, (*version, *order))),
+            Change::CallChanging(version, order) => {
+                value.calls.insert(writer.caller, (*version, *order));
+                value.changed_by.insert(writer.caller);
+            }
         }
         let state = value.state();
         value.writers.push(writer, state);
@@ -351,6 +363,17 @@ impl Value<'_> {
 
     pub(crate) fn has_call_of(&self, caller: Caller) -> bool {
         self.calls.contains_key(&caller)
+    }
+
+    /// Whether the object has been changed by this code since it was made.
+    pub(crate) fn is_written_by(&self, caller: Caller) -> bool {
+        self.writers.iter().any(|writer| writer.caller == caller)
+    }
+
+    /// The token of the value, if nothing but a definition by this code has made it.
+    pub(crate) fn token_of(&self, caller: Caller) -> Option<u64> {
+        let last = self.writers.iter().next()?;
+        (last.caller == caller && last.write.binds()).then_some(last.token)
     }
 }
 

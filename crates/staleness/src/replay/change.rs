@@ -19,6 +19,9 @@ pub(super) fn change<'a>(
     parts: &BTreeMap<&'a str, Vec<u64>>,
 ) -> Change {
     let is_possible = write == Write::MayDefine;
+    if write.is_weak() && it.past.is_some_and(|run| run.is_always_equal(name)) {
+        return Change::Nothing;
+    }
     let write = match it.ended {
         Some(run) => in_fact(run, name, write),
         None => Some(write),
@@ -27,6 +30,7 @@ pub(super) fn change<'a>(
         return Change::Delete;
     }
     let flow = &it.effective.flows[name];
+    let order = it.same.map_or(it.order, |run| run.changed_at(name, it.order));
     let none = Vec::new();
     // Without a name that it needs, a statement fails before it makes anything, and so do those below it.
     let is_missing = |input: &str| {
@@ -58,7 +62,8 @@ pub(super) fn change<'a>(
         && it.effective.repeats.get(name).is_none_or(|it| *it == Repeat::Unknown);
     // Calls that change nothing for sure have their order.
     let is_weak = write.is_some_and(Write::is_weak);
-    let token = (flow.varies && !is_weak || is_unsure).then_some(it.token);
+    let token =
+        (flow.varies && !is_weak || is_unsure).then_some(it.tokens.get(name).copied().unwrap_or(it.token));
     let content = it.module(name).map_or(0, |path| content(path, it.loaded));
     let version = match it.names.imports.get(name) {
         Some(path) if is_module(path, it.loaded) => hash(&(Some(path.as_str()), content)),
@@ -83,7 +88,8 @@ pub(super) fn change<'a>(
         Write::Fills => Change::Fill(version, parts.get(name).and_then(|parts| parts.first().copied())),
         Write::Calls | Write::Passes => match parts.get(name) {
             Some(parts) => Change::Set(parts.clone(), version),
-            None => Change::Call(version, it.order),
+            None if it.effective.seen.contains(name) => Change::CallChanging(version, order),
+            None => Change::Call(version, order),
         },
     }
 }
@@ -122,7 +128,6 @@ fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
         return Some(if write == Write::MayDefine { Write::Defines } else { write });
     }
     match write {
-        Write::Calls | Write::Passes if run.unchanged.contains(name) => None,
         // It may have ended before.
         Write::Defines if run.has_failed && run.assigned.is_some() => None,
         Write::Defines if run.has_failed => Some(Write::MayDefine),

@@ -1,7 +1,5 @@
 //! What calls, magics and decorators do to objects that no assignment shows.
 
-use syntax::is_blank;
-
 use crate::story::{Story, UP, ran};
 use crate::table::{check, check_rows};
 
@@ -87,7 +85,7 @@ fn a_change_that_an_edit_removes_is_undone() {
             story.run("c");
             story.edit("b", edited);
             let plan = story.planned(&["a", "b", "c"], true);
-            let expected = if is_blank(edited) { vec!["a", "c"] } else { vec!["a", "b", "c"] };
+            let expected = if edited.is_empty() { vec!["a", "c"] } else { vec!["a", "b", "c"] };
             assert_eq!(plan, expected, "{change} {assigned:?}: {:#?}", story.states());
             story.run_each(&["a"]);
             story.run_assigning("b", &[]);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
 
 mod added;
+mod again;
 mod axes;
 mod calls;
 mod classes;

@@ -21,6 +21,8 @@ pub(crate) struct Story {
     ran: HashMap<u64, String>,
     /// What the kernel says that the next run assigns.
     assigned: Option<BTreeSet<String>>,
+    /// The names whose values it says are equal to those before.
+    unchanged: BTreeSet<String>,
     /// Whether the next run is interrupted.
     is_interrupted: bool,
     /// The random states that it says the next run changes.
@@ -55,6 +57,7 @@ impl Story {
             is_python: true,
             ran: HashMap::new(),
             assigned: None,
+            unchanged: BTreeSet::new(),
             is_interrupted: false,
             drew: BTreeSet::new(),
             random_states: BTreeMap::new(),
@@ -97,6 +100,12 @@ impl Story {
         self.run(id);
     }
 
+    /// Runs a cell of which the kernel says that it leaves values equal to those before, of names that it binds or not.
+    pub(crate) fn run_leaving_equal(&mut self, id: &str, names: &[&str], bound: &[&str]) {
+        self.unchanged = names.iter().map(|name| (*name).to_owned()).collect();
+        self.run_assigning(id, bound);
+    }
+
     /// Runs a cell of which the kernel says that it draws from `NumPy`'s random state.
     pub(crate) fn run_drawing(&mut self, id: &str) {
         self.drew = BTreeSet::from([syntax::random_state("NumPy")]);
@@ -132,7 +141,8 @@ impl Story {
     fn run_and(&mut self, id: &str, has_failed: bool) {
         self.count += 1;
         let (count, cell) = (self.count, self.cell(id));
-        (cell.execution_count, cell.has_outputs, cell.outputs) = (Some(count), true, count);
+        (cell.execution_count, cell.has_outputs, cell.outputs) =
+            (Some(count), !is_blank(&cell.source), count);
         let source = cell.source.clone();
         self.ended(Some(id), &source, has_failed);
     }
@@ -270,7 +280,7 @@ impl Story {
             source: hash(&cell.source),
             names: self.names(&cell.source),
             random: BTreeMap::new(),
-            is_blank: is_blank(&cell.source),
+            is_blank: cell.source.trim().is_empty() || is_blank(&cell.source) && !cell.has_outputs,
             shows: SHOWN
                 .iter()
                 .filter(|(word, _)| cell.source.contains(word))
@@ -300,6 +310,7 @@ impl Story {
             has_failed,
             is_interrupted: std::mem::take(&mut self.is_interrupted),
             assigned: self.assigned.take().map(Arc::new),
+            unchanged: Arc::new(std::mem::take(&mut self.unchanged)),
             drew: std::mem::take(&mut self.drew),
             random_states: std::mem::take(&mut self.random_states),
             loaded,

@@ -106,15 +106,15 @@ class Contents:
         return MISSING
 
     def of_array(self, array, above):
-        kind = array.dtype.str
-        if array.nbytes > MAX_BYTES or array.dtype.kind not in "biufcmMSUO":
-            return MISSING
-        if not array.dtype.hasobject:
-            return kind, array.shape, self.number(array.tobytes())
-        if self.has_room(array.size):
-            return kind, array.shape, *[self.part(it, above) for it in array.ravel().tolist()]
+        """Of a large one only its form: where its items are in memory says nothing of what they are."""
+        form = array.dtype.str, array.shape
+        is_small = array.nbytes <= MAX_BYTES and array.dtype.kind in "biufcmMSUO"
+        if is_small and not array.dtype.hasobject:
+            return *form, self.number(array.tobytes())
+        if is_small and self.has_room(array.size):
+            return *form, *[self.part(it, above) for it in array.ravel().tolist()]
         self.is_whole = False
-        return self.number(array.tobytes())
+        return form
 
     def of_columns(self, value, known, above):
         """Of each column by itself: pandas moves them in memory also if they are only read."""
@@ -138,9 +138,10 @@ class Contents:
             return self.part(values, above)
         own = own_attributes(values)
         arrow = getattr(values, "_pa_array", None)
-        if arrow is not None and self.has_room(len(arrow)):
-            return tuple(self.part(it, above) for it in arrow.to_pylist())
-        parts = [it for it in (arrow, getattr(values, "_ndarray", None), own.get("_data"), own.get("_mask")) if it is not None]
+        if arrow is not None:
+            self.is_whole = self.is_whole and self.has_room(len(arrow))
+            return tuple(self.part(it, above) for it in arrow.to_pylist()) if self.is_whole else len(arrow)
+        parts = [it for it in (getattr(values, "_ndarray", None), own.get("_data"), own.get("_mask")) if it is not None]
         self.is_whole = self.is_whole and bool(parts)
         is_category = type(values).__name__ == "Categorical"
         kind = self.of_axis(values.dtype.categories, above) if is_category else str(values.dtype)
