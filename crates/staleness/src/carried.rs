@@ -294,8 +294,12 @@ impl Carrier<'_> {
 
 /// The number of lines up to the end of each text.
 fn ends(texts: &[(usize, &str)]) -> Vec<usize> {
-    let counts = texts.iter().map(|(_, text)| text.lines().count());
-    counts.scan(0, |end, count| Some(*end += count).map(|()| *end)).collect()
+    let mut end = 0;
+    let ends = texts.iter().map(|(_, text)| {
+        end += text.lines().count();
+        end
+    });
+    ends.collect()
 }
 
 /// Adds the code of what has run, and removes what no run has any longer.

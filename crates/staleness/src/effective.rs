@@ -167,12 +167,6 @@ impl<'n> Effective<'n> {
         self
     }
 
-    /// Adds what the outputs show and names do not: the cell depends on these options.
-    pub(crate) fn with_shown(mut self, options: &[&'static str]) -> Self {
-        self.uses.extend(options.iter().map(|options| (*options, None)));
-        self
-    }
-
     /// Adds that the cell reads attributes which cells set of classes of libraries.
     pub(crate) fn with_patched(mut self, names: &Names, patches: &[(&'n str, u32)]) -> Self {
         let read = patches.iter().filter(|(_, attribute)| names.attributes.contains(attribute));

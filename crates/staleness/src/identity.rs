@@ -14,7 +14,7 @@ const STORING: [&str; 7] =
     ["pickle", "cloudpickle", "dill", "joblib", "shelve", "multiprocessing", "ProcessPoolExecutor"];
 
 /// The classes of a notebook, and its functions that are items of other objects.
-pub(crate) struct Comparable<'a>(BTreeSet<&'a str>);
+pub(crate) struct Comparable<'a>(pub(crate) BTreeSet<&'a str>);
 
 impl<'a> Comparable<'a> {
     pub(crate) fn new(facts: Facts<'a>) -> Self {

@@ -378,12 +378,13 @@ impl<'a> Replay<'a> {
                 }
                 let change = &seen;
                 let value = Value::after(before, change, writer).map(|mut value| {
-                    if *change != Change::Nothing {
-                        let made_of = self.comparable.made_of(env, it.effective, name);
-                        Rc::make_mut(&mut value.made_of).extend(made_of);
-                    }
-                    if write.binds() && *change != Change::Nothing {
+                    if *change != Change::Nothing && write.binds() {
                         value.module = it.module(name);
+                        value.made_of = Rc::new(self.comparable.made_of(env, it.effective, name));
+                    } else if *change != Change::Nothing && !self.comparable.is_empty() {
+                        let mut made_of = self.comparable.made_of(env, it.effective, name);
+                        made_of.retain(|of, _| self.comparable.0.contains(of));
+                        Rc::make_mut(&mut value.made_of).extend(made_of);
                     }
                     value
                 });

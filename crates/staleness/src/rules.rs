@@ -91,7 +91,7 @@ impl<'a> Replay<'a> {
                 format!("it shows In[{count}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
             return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
         }
-        if cell.has_outputs && cell.outputs.zip(run.outputs).is_some_and(|(shown, ours)| shown != ours) {
+        if cell.has_outputs && cell.outputs.zip(run.outputs).is_some_and(|(outputs, ours)| outputs != ours) {
             let evidence = format!("its outputs are not those of its last run here ({})", at());
             return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
         }

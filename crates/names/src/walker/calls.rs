@@ -7,7 +7,7 @@ use syntax::{Name, Resolved, Unknown, magics, may_vary};
 use super::Walker;
 use super::aliases::is_drawn_on;
 use super::changes::{keys_of_method, of_method};
-use super::expressions::root;
+use super::expressions::{last, root};
 use super::reading::{is_in_place, is_reading};
 use crate::methods::has_word;
 use crate::names::{Argument, Change, ObjectUse, Passed, Repeat};
@@ -23,23 +23,19 @@ impl Walker {
         }
         self.writes_into_arguments(call);
         self.draws_on_arguments(call);
+        match last(call) {
+            "var" | "init_session" => self.names_in_text(call),
+            "shuffle" => self.may_change_first(call),
+            _ => {}
+        }
         match &*call.func {
             Expr::Name(function) => {
-                if matches!(function.id.as_str(), "var" | "init_session") {
-                    self.names_in_text(call);
-                }
                 self.call_of_function(&function.id, call);
             }
             Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
                 self.collect(Err(dynamic(&format!("get_ipython().{}", method.attr))));
             }
             Expr::Attribute(method) => {
-                if method.attr.as_str() == "var" {
-                    self.names_in_text(call);
-                }
-                if method.attr.as_str() == "shuffle" {
-                    self.may_change_first(call);
-                }
                 self.names_in_query(method.attr.as_str(), call);
                 let repeat = of_method(call, method, is_discarded);
                 let is_own = self.is_own_method(method);
@@ -141,7 +137,6 @@ impl Walker {
                 let code = self.text(part).to_owned();
                 self.change_part(part, Change::sure(Repeat::Differs).part(code));
             }
-            ("shuffle", _) => self.may_change_first(call),
             _ => {}
         }
     }

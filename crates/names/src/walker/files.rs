@@ -34,7 +34,7 @@ impl Walker {
                 // Written again, it is another file.
                 self.effects().change(&file, Change::unsure().part(""));
             } else {
-                self.read_shared(file);
+                self.read_shared(&file);
             }
         }
     }

@@ -26,7 +26,9 @@ impl Walker {
         match value {
             Expr::Lambda(lambda) => lambda.parameters.iter().for_each(|it| self.visit_parameters(it)),
             Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => {
-                items_of(value).into_iter().for_each(|item| self.visit_held(item));
+                for item in items_of(value) {
+                    self.visit_held(item);
+                }
             }
             Expr::Dict(dict) => {
                 for item in &dict.items {
@@ -38,11 +40,13 @@ impl Walker {
         }
     }
 
-    /// Visits a value that becomes an item of an object. If it is a function, it is not called here.
-    pub(super) fn visit_item(&mut self, value: &Expr) {
+    /// Visits a value that becomes a part of an object, which has a name of the module if it `is_held`. If the value is a function, it is not
+    /// called here.
+    pub(super) fn visit_part(&mut self, value: &Expr, is_held: bool) {
         match value {
             Expr::Name(name) => self.hand_on(&name.id),
-            _ => self.visit_held(value),
+            _ if is_held => self.visit_held(value),
+            _ => self.visit_expr(value),
         }
     }
 
@@ -56,16 +60,15 @@ impl Walker {
         }
         // Others go through their arguments, which may be generators.
         let is_one = has_word("append appendleft add insert setdefault", &method.attr);
-        let is_held = self.holder(&method.value).is_some();
+        let holder = self.holder(&method.value);
         for value in values(call) {
-            match value {
-                _ if is_one && is_held => self.visit_item(value),
-                Expr::Name(name) if is_one => self.hand_on(&name.id),
-                _ if is_held => self.visit_held(value),
-                _ => self.visit_expr(value),
+            match holder {
+                _ if is_one => self.visit_part(value, holder.is_some()),
+                Some(_) => self.visit_held(value),
+                None => self.visit_expr(value),
             }
         }
-        if let Some(holder) = self.holder(&method.value) {
+        if let Some(holder) = holder {
             values(call).for_each(|value| self.hold(&holder, value));
         }
         true
@@ -137,7 +140,7 @@ impl Walker {
                     return false;
                 };
                 self.visit_expr(&call.func);
-                values(call).for_each(|argument| self.visit_item(argument));
+                values(call).for_each(|argument| self.visit_part(argument, true));
                 (first, caches)
             }
             _ => return false,

@@ -6,6 +6,7 @@ use syntax::Resolved;
 use syntax::tree::{path_of, text_of};
 
 use super::Walker;
+use super::settings::setting_of_part;
 use crate::shared::{attribute, name_of_attribute};
 
 impl Walker {
@@ -15,22 +16,17 @@ impl Walker {
         }
     }
 
-    /// `pd.DataFrame.total = …`, whose target is given. Whether it is one.
+    /// Whether a target is a part of a class of a library: `pd.DataFrame.total`
     pub(super) fn is_patch(&self, target: &Expr) -> bool {
-        let is_option = path_of(target).last() == Some(&"ast_node_interactivity");
+        let path = path_of(target);
+        let (module, class) = match &*path {
+            [class, _] if self.names.imports.contains_key(*class) => (class, class),
+            [module, .., class, _] => (module, class),
+            _ => return false,
+        };
         target.is_attribute_expr()
-            && !is_option
-            && match path_of(target)[..] {
-                [module, .., class, _] => self.is_class_of_module(module, class),
-                [class, _] => self.is_class_of_module(class, class),
-                _ => false,
-            }
-    }
-
-    fn is_class_of_module(&self, module: &str, class: &str) -> bool {
-        let is_of_module = module != class || self.names.imports.contains_key(module);
-        is_of_module
-            && module != "self"
+            && setting_of_part(target).is_none()
+            && *module != "self"
             && class.starts_with(char::is_uppercase)
             && self.scopes.resolve(module) == Resolved::Module
     }
@@ -40,7 +36,7 @@ impl Walker {
         if self.is_patch(target)
             && let Some(part) = target.as_attribute_expr()
         {
-            self.change_shared(name_of_attribute(&part.attr), vec![String::new()]);
+            self.change_shared(&name_of_attribute(&part.attr), vec![String::new()]);
         }
     }
 
@@ -54,7 +50,7 @@ impl Walker {
             if let Some(attribute) = call.arguments.args.first().and_then(text_of).filter(|_| is_accessor) {
                 // The names that its methods use are used where they are called.
                 self.read(class);
-                self.change_shared(name_of_attribute(&attribute), vec![String::new()]);
+                self.change_shared(&name_of_attribute(&attribute), vec![String::new()]);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Settings and other state that cells set and read without a name for it: of libraries, of the environment, and of displays.
 
 use ruff_python_ast::{Expr, ExprCall};
+use syntax::Resolved;
 use syntax::tree::{path_of, text_of};
-use syntax::{Name, Resolved};
 
 use super::Walker;
 use crate::methods::has_word;
@@ -78,7 +78,7 @@ impl Walker {
         }
         let Some((setting, parts)) = setting_of_call(&path) else {
             if has_word(DRAWING, module) && !last.starts_with("get_") && !last.starts_with("load_") {
-                self.read_shared(CONFIGURATION.to_owned());
+                self.read_shared(CONFIGURATION);
             }
             return false;
         };
@@ -90,9 +90,9 @@ impl Walker {
             return false;
         }
         if parts.is_empty() {
-            self.read_shared(setting.to_owned());
+            self.read_shared(setting);
         } else {
-            self.change_shared(setting.to_owned(), parts);
+            self.change_shared(setting, parts);
         }
         true
     }
@@ -128,7 +128,7 @@ impl Walker {
     /// `plt.rcParams["font.size"] = 9`, whose target is given. Whether that is all that it does.
     pub(super) fn sets_setting(&mut self, target: &Expr) -> bool {
         let Some((setting, part)) = setting_of_part(target) else { return false };
-        self.change_shared(setting.to_owned(), vec![part]);
+        self.change_shared(setting, vec![part]);
         // `os.environ["NAME"] = "value"` also changes `os`.
         setting != ENVIRONMENT
     }
@@ -136,7 +136,7 @@ impl Walker {
     /// `plt.rcParams["font.size"]`
     pub(super) fn reads_setting(&mut self, expression: &Expr) {
         if let Some((setting, _)) = setting_of_part(expression) {
-            self.read_shared(setting.to_owned());
+            self.read_shared(setting);
         }
     }
 
@@ -153,7 +153,7 @@ impl Walker {
             // Without a value, it is shown.
             ("env" | "set_env", name) if words.next().is_none() => {
                 if !name.is_empty() {
-                    self.read_shared(ENVIRONMENT.to_owned());
+                    self.read_shared(ENVIRONMENT);
                 }
                 &[]
             }
@@ -163,7 +163,7 @@ impl Walker {
             _ => &[],
         };
         for (setting, part) in settings {
-            self.change_shared((*setting).to_owned(), vec![(*part).to_owned()]);
+            self.change_shared(setting, vec![(*part).to_owned()]);
         }
     }
 
@@ -178,19 +178,19 @@ impl Walker {
         };
         let name = format!("{DISPLAY}{id}");
         if function == "update_display" || keyword("update").is_some() {
-            self.read_shared(name.clone());
+            self.read_shared(&name);
         }
-        self.change_shared(name, vec![String::new()]);
+        self.change_shared(&name, vec![String::new()]);
     }
 
-    pub(super) fn read_shared(&mut self, name: Name) {
-        self.effects().uses.insert(name.clone());
-        self.effects().reads.insert(name);
+    pub(super) fn read_shared(&mut self, name: &str) {
+        self.effects().uses.insert(name.to_owned());
+        self.effects().reads.insert(name.to_owned());
     }
 
-    pub(super) fn change_shared(&mut self, name: Name, parts: Vec<String>) {
+    pub(super) fn change_shared(&mut self, name: &str, parts: Vec<String>) {
         let parts = parts.into_iter().collect();
-        self.effects().change(&name, Change { parts, ..Change::sure(Repeat::Same) });
+        self.effects().change(name, Change { parts, ..Change::sure(Repeat::Same) });
     }
 }
 
@@ -211,7 +211,7 @@ fn setting_of_call(path: &[&str]) -> Option<(&'static str, Parts)> {
 }
 
 /// The setting that an expression is a part of, and the part.
-fn setting_of_part(expression: &Expr) -> Option<(&'static str, String)> {
+pub(super) fn setting_of_part(expression: &Expr) -> Option<(&'static str, String)> {
     let (path, key) = match expression {
         Expr::Subscript(part) => (path_of(&part.value), Some(text_of(&part.slice).unwrap_or_default())),
         Expr::Attribute(_) => (path_of(expression), None),

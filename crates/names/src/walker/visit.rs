@@ -29,8 +29,10 @@ impl Walker {
         }
         match targets {
             [Expr::Name(name)] if self.is_global(&name.id) => self.visit_held(value),
-            [part] if self.is_item(part) && self.holder(part).is_some() => self.visit_item(value),
-            [part] if self.is_item(part) && value.is_name_expr() => self.visit_item(value),
+            [part] if self.is_item(part) => {
+                let is_held = self.holder(part).is_some();
+                self.visit_part(value, is_held);
+            }
             _ => self.visit_expr(value),
         }
         for target in targets {

@@ -69,7 +69,7 @@ impl<'a> Replay<'a> {
     pub(crate) fn is_from_elsewhere(&self, position: usize) -> bool {
         let (cell, run) = (&self.facts.cells[position], self.run(position));
         match (cell.execution_count, run) {
-            (Some(shown), Some(run)) => run.execution_count.is_some_and(|ours| ours != shown),
+            (Some(count), Some(run)) => run.execution_count.is_some_and(|ours| ours != count),
             (count, None) => count.is_some() || cell.has_outputs,
             (None, Some(_)) => false,
         }

@@ -41,9 +41,12 @@ impl<'d, 'a> Sources<'d, 'a> {
         let cell = &self.facts.cells[position];
         let around = self.definers.from(position);
         let assigned = run.map(|run| still_assigned(cell, run, around)).unwrap_or_default();
-        let effective = self.of((&cell.names, cell.source), position, &cell.random, assigned);
+        let mut effective = self.of((&cell.names, cell.source), position, &cell.random, assigned);
         let shows = cell.names.has_inner_expressions && self.is_interactive;
-        effective.with_shown(if shows { &[INTERACTIVITY] } else { &[] }).with_shown(&cell.shows)
+        // The outputs show on which options the cell depends, and names do not.
+        let options = cell.shows.iter().copied().chain(shows.then_some(INTERACTIVITY));
+        effective.uses.extend(options.map(|options| (options, None)));
+        effective
     }
 
     pub(super) fn of_run(&self, run: &'a Run, position: Option<usize>) -> Effective<'a> {

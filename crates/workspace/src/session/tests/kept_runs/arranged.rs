@@ -110,16 +110,16 @@ async fn a_copy_keeps_its_run_when_the_original_runs_again() {
 }
 
 #[tokio::test]
-async fn what_was_arranged_ran_before_the_kernel_was_restarted() {
+async fn what_was_arranged_before_the_kernel_was_restarted_has_run_before() {
     let (machine, server) = ran(&["a = 1", "b = 2", "c = 3\nd = 4", "e = 5", "f = 6"]).await;
     server.merge(0, "a = 1\n\nb = 2").await;
     machine.restarts();
     assert_eq!(server.states().await, [OtherKernel; 4]);
-    // After it.
+    // After it, there is no run in the kernel to divide.
     server.split(1, "c = 3", "d = 4").await;
     server.run(0).await;
     server.merge(3, "e = 5\n\nf = 6").await;
-    assert_eq!(server.states().await, [UpToDate, OtherKernel, OtherKernel, OtherKernel]);
+    assert_eq!(server.states().await, [UpToDate, NeverRun, Edited, Edited]);
 }
 
 #[tokio::test]
