@@ -1,6 +1,5 @@
 //! Requests to Google: no redirect is followed, and no error contains what was sent or received.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -103,7 +102,7 @@ impl Http {
     }
 
     async fn receive(&self, request: RequestBuilder) -> Result<(u16, Vec<u8>)> {
-        let failure = |error: reqwest::Error| failure(&error, self.proxy());
+        let failure = |error: reqwest::Error| failure(error, self.proxy());
         let mut response = request.send().await.map_err(failure)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failure)? {
@@ -126,17 +125,15 @@ fn unavailable(cause: &str) -> Error {
     Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain)
 }
 
-fn failure(error: &reqwest::Error, proxy: Option<ServerProxy<'_>>) -> Error {
-    let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
+fn failure(error: reqwest::Error, proxy: Option<ServerProxy<'_>>) -> Error {
     if error.is_timeout() {
+        let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
         let cause = format!("Google did not answer{way} within {} s.", TIMEOUT.as_secs());
         return Error::new(ErrorKind::Timeout, cause, NextStep::TryAgain);
     }
-    let mut source = error.source();
-    while let Some(inner) = source.and_then(StdError::source) {
-        source = Some(inner);
-    }
-    let reason = source.map_or_else(|| "the connection failed".to_owned(), ToString::to_string);
-    let cause = format!("Google cannot be reached{way}: {reason}.");
-    Error::new(ErrorKind::Disconnected, cause, NextStep::TryAgain)
+    let Some(url) = error.url().cloned() else {
+        return Error::new(ErrorKind::Disconnected, "The connection to Google broke.", NextStep::TryAgain);
+    };
+    let error = rest::unreached(error, &url, proxy);
+    Error::new(ErrorKind::Disconnected, format!("Google cannot be reached. {}", error.cause), error.next)
 }

@@ -9,7 +9,7 @@ use reqwest::{Client, redirect};
 use url::Url;
 
 use crate::options::CONNECT_TIMEOUT;
-use crate::{Kind, NextStep, Options, PrivateSocket, RestError, Result, Secret, certificates};
+use crate::{Kind, NextStep, Options, PrivateSocket, RestError, Result, certificates};
 
 /// What `private_socket.py` wants.
 pub(crate) const SECRET_HEADER: &str = "x-cellbridge-secret";
@@ -39,7 +39,10 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
     match &options.private_socket {
         #[cfg(unix)]
         Some(PrivateSocket::Unix(socket)) => client = client.unix_socket(socket.as_path()),
-        Some(PrivateSocket::Port(secret)) => client = client.default_headers(secret_header(secret)?),
+        Some(PrivateSocket::Port(secret)) => {
+            let header = (HeaderName::from_static(SECRET_HEADER), sensitive(secret.expose())?);
+            client = client.default_headers(HeaderMap::from_iter([header]));
+        }
         None => {}
     }
     if let Some(jar) = jar {
@@ -73,9 +76,15 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
     })
 }
 
-fn secret_header(secret: &Secret) -> Result<HeaderMap> {
-    let mut value = HeaderValue::from_str(secret.expose())
-        .map_err(|_| RestError::defect(Kind::Address, "The secret cannot be sent in a header."))?;
+/// A header with a token.
+pub(crate) fn sensitive(text: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        RestError::new(
+            Kind::Unauthorized,
+            "The token contains characters that cannot be sent.",
+            "Copy it again: it is one word of letters and digits.",
+        )
+    })?;
     value.set_sensitive(true);
-    Ok(HeaderMap::from_iter([(HeaderName::from_static(SECRET_HEADER), value)]))
+    Ok(value)
 }

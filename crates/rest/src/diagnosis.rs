@@ -9,7 +9,8 @@ use url::Url;
 pub use message::safe;
 use message::{IS_MISSING, IS_REFUSED, detail};
 pub(crate) use message::{is_json, is_page, message};
-pub(crate) use transport::{beyond_proxy, innermost, of_proxy, of_transport, timed_out};
+pub use transport::unreached;
+pub(crate) use transport::{beyond_proxy, innermost, of_transport, timed_out};
 
 use crate::address::origin_and_path;
 use crate::hub::address::HubServer;
@@ -18,16 +19,12 @@ use crate::{Credentials, Kind, NextStep, RestError};
 /// How to get a server's token, as a sentence.
 const FROM_LOG: &str = "Take the token from the server's log or from `jupyter server list`.";
 
-/// A request that failed.
+/// A request with another response than the expected one.
 pub(crate) struct FailedRequest<'a> {
     pub(crate) base: &'a Url,
     pub(crate) credentials: &'a Credentials,
     /// The object of the request, as part of a sentence: `"x.ipynb"`, `kernel 1f…`.
     pub(crate) subject: &'a str,
-}
-
-/// A response other than the expected one.
-pub(crate) struct FailedResponse<'a> {
     pub(crate) status: StatusCode,
     pub(crate) location: Option<&'a str>,
     pub(crate) body: &'a [u8],
@@ -38,23 +35,21 @@ pub(crate) struct FailedResponse<'a> {
 /// The status alone is not enough. For a new notebook on a full disk, Jupyter responds 500 with "No such file or directory:
 /// '…/.~x.ipynb'", the name of its backup; for a missing folder, it responds 500 with "No such file or directory" and
 /// another name; and for a missing kernelspec, it responds 501.
-pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse<'_>) -> RestError {
-    let message = message(response.body);
+pub(crate) fn of_response(request: &FailedRequest<'_>) -> RestError {
+    let message = message(request.body);
     let reason = message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-    let (kind, cause, next) = match response.status.as_u16() {
+    let (kind, cause, next) = match request.status.as_u16() {
         200..=299 => return not_jupyter(request.base),
-        300..=399 => return of_redirect(request, response.location.unwrap_or_default()),
+        300..=399 => return of_redirect(request, request.location.unwrap_or_default()),
         // A file's permissions are not the login's.
         401 | 403 if !reason.contains("Permission denied") => {
             return of_denial(request, message.as_deref().unwrap_or_default());
         }
         424 => return stopped(request.base),
-        502..=504 if matches!(request.credentials, Credentials::Issued(_)) && !is_json(response.body) => {
+        502..=504 if matches!(request.credentials, Credentials::Issued(_)) && !is_json(request.body) => {
             return starting(request.base);
         }
-        status @ 500..=599 => {
-            of_server_error(request, status, message.as_deref(), &reason, is_json(response.body))
-        }
+        status @ 500..=599 => of_server_error(request, status, message.as_deref(), &reason),
         status => of_client_error(request, status, message.as_deref(), &reason),
     };
     RestError::new(kind, cause, next)
@@ -110,7 +105,6 @@ fn of_server_error(
     status: u16,
     message: Option<&str>,
     reason: &str,
-    is_json: bool,
 ) -> (Kind, String, &'static str) {
     let server = origin_and_path(request.base);
     let subject = request.subject;
@@ -124,7 +118,7 @@ fn of_server_error(
         ),
         501 => cannot_do(request, status, reason),
         // A server of kernels behind this one, or a kernel that does not start.
-        502..=504 if is_json && message.is_some() => {
+        502..=504 if is_json(request.body) && message.is_some() => {
             (Kind::Unreachable, failed(), "See the server's log; the next call tries again.")
         }
         502..=504 => (
@@ -210,26 +204,29 @@ fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
     let give_token =
         NextStep::GiveToken { obtain: hub.as_ref().map_or(FROM_LOG.into(), |hub| hub.make_token().into()) };
     let detail = detail(Some(message), &IS_REFUSED);
-    let cause = match request.credentials {
-        Credentials::None => {
-            format!("{server} requires a token or a password, and none was given{detail}.")
-        }
+    let (denial, next) = match request.credentials {
+        Credentials::None => ("requires a token or a password, and none was given", give_token),
         Credentials::Token(_) if hub.is_some() => {
-            format!("{server} does not accept the token, or its scopes do not allow this{detail}.")
+            ("does not accept the token, or its scopes do not allow this", give_token)
         }
-        Credentials::Token(_) => format!("{server} does not accept the token{detail}."),
-        Credentials::Password(_) => format!("{server} does not accept the login with the password{detail}."),
-        Credentials::Forwarded(_) => format!("{server} does not allow this agent's user to do that."),
-        Credentials::Issued(_) => format!("{server} does not allow that{detail}."),
-    };
-    let next = match request.credentials {
-        Credentials::Password(_) if hub.is_none() => "Correct the password, or give a token instead.".into(),
-        Credentials::Forwarded(_) => "Use a token or a login that has this permission.".into(),
-        Credentials::Issued(_) => {
-            "Check the path: only files can be read and written, each by itself.".into()
+        Credentials::Token(_) => ("does not accept the token", give_token),
+        Credentials::Password(_) if hub.is_some() => {
+            ("does not accept the login with the password", give_token)
         }
-        _ => give_token,
+        Credentials::Password(_) => (
+            "does not accept the login with the password",
+            "Correct the password, or give a token instead.".into(),
+        ),
+        Credentials::Forwarded(_) => (
+            "does not allow this agent's user to do that",
+            "Use a token or a login that has this permission.".into(),
+        ),
+        Credentials::Issued(_) => (
+            "does not allow that",
+            "Check the path: only files can be read and written, each by itself.".into(),
+        ),
     };
+    let cause = format!("{server} {denial}{detail}.");
     RestError::new(Kind::Unauthorized, cause, next)
 }
 

@@ -34,7 +34,7 @@ pub use api::websocket::{Socket, SocketStream};
 pub use auth::forwarded::Forwarded;
 pub use auth::issued::TokenIssuer;
 pub use connection::{NextStep, Secret};
-pub use diagnosis::safe;
+pub use diagnosis::{safe, unreached};
 pub use error::{Kind, RestError, Result};
 pub use options::{Credentials, Options, PrivateSocket, Proxies};
 pub use proxy::ServerProxy;

@@ -77,19 +77,19 @@ impl Sender {
     ) -> BoxFuture<'s, Result<Response>> {
         // Boxed, so that its code is not again in each crate that sends a request.
         Box::pin(async move {
-            let first = self.once(request, url.clone()).await;
-            match first {
+            match self.once(request, url.clone()).await? {
                 // A restarted server has closed our unused connections; the first request notices.
-                Err(Failure { error, broke: true }) if request.is_idempotent => {
+                Err(error) if request.is_idempotent => {
                     tracing::debug!(cause = error.cause, "trying once more");
-                    self.once(request, url).await.map_err(|failure| failure.error)
+                    self.once(request, url).await?
                 }
-                other => other.map_err(|failure| failure.error),
+                response => response,
             }
         })
     }
 
-    async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
+    /// Sends a request. The inner error is that of an existing connection that broke.
+    async fn once(&self, request: &Request<'_>, url: Url) -> Result<Result<Response>> {
         let Self { base, jar, options, client, sockets, .. } = self;
         // The server turns a token into a login cookie that survives revoking the token: with it, reads would succeed and
         // changes fail. Forwarded headers may contain cookies already.
@@ -107,7 +107,7 @@ impl Sender {
             Credentials::Issued(issuer) => match &*self.issued.lock() {
                 Some(token) => {
                     let (name, value) = issuer.client();
-                    builder.header(issuer.header(), sensitive(token.expose())?).header(name, value)
+                    builder.header(issuer.header(), client::sensitive(token.expose())?).header(name, value)
                 }
                 None => builder,
             },
@@ -129,19 +129,16 @@ impl Sender {
         }
         let timeout = request.timeout.unwrap_or(options.network_timeout.duration());
         match tokio::time::timeout(timeout, builder.send()).await {
-            Ok(Ok(response)) => Ok(response),
+            Ok(Ok(response)) => Ok(Ok(response)),
             Ok(Err(error)) => {
                 let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
-                let mut error = match self.options.proxy(&self.base) {
-                    Some(proxy) => diagnosis::of_proxy(proxy, error, &self.base),
-                    None => diagnosis::of_transport(error, &self.base),
-                };
+                let mut error = diagnosis::unreached(error, &self.base, options.proxy(base));
                 if let NextStep::GiveCertificate { given } = &mut error.next {
                     given.clone_from(&self.options.ca_file);
                 }
-                Err(Failure { error, broke })
+                if broke { Ok(Err(error)) } else { Err(error) }
             }
-            Err(_) => Err(diagnosis::timed_out(&self.base, timeout).into()),
+            Err(_) => Err(diagnosis::timed_out(&self.base, timeout)),
         }
     }
 
@@ -165,46 +162,12 @@ impl Sender {
                 self.issued.lock().iter().map(|token| token.expose().to_owned()).collect()
             }
         };
-        let text = String::from_utf8_lossy(&body);
-        match secrets
-            .iter()
-            .filter(|secret| !secret.is_empty() && text.contains(secret.as_str()))
-            .collect::<Vec<_>>()
-        {
-            none if none.is_empty() => body,
-            quoted => quoted
-                .iter()
-                .fold(text.into_owned(), |text, secret| text.replace(secret.as_str(), "…"))
-                .into(),
-        }
-    }
-}
-
-/// A request without a response.
-struct Failure {
-    error: RestError,
-    /// Whether an existing connection broke.
-    broke: bool,
-}
-
-impl From<RestError> for Failure {
-    fn from(error: RestError) -> Self {
-        Self { error, broke: false }
+        let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+        let text = String::from_utf8_lossy(&body).into_owned();
+        secrets.fold(text, |text, secret| text.replace(secret.as_str(), "…")).into()
     }
 }
 
 fn authorization(token: &str) -> Result<HeaderValue> {
-    sensitive(&format!("token {token}"))
-}
-
-fn sensitive(text: &str) -> Result<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| {
-        RestError::new(
-            Kind::Unauthorized,
-            "The token contains characters that cannot be sent.",
-            "Copy it again: it is one word of letters and digits.",
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
+    client::sensitive(&format!("token {token}"))
 }

@@ -6,7 +6,7 @@ use reqwest::{Response, StatusCode};
 
 use crate::auth::login::visit_login;
 use crate::body;
-use crate::diagnosis::{self, FailedRequest, FailedResponse};
+use crate::diagnosis::{self, FailedRequest};
 use crate::request::Request;
 use crate::sender::Sender;
 use crate::{Credentials, Kind, NextStep, RestError};
@@ -33,11 +33,14 @@ pub(crate) fn explain<'s>(
                 &sender.base,
             );
         }
-        let request = FailedRequest { base: &sender.base, credentials: &sender.credentials, subject };
-        let error = diagnosis::of_response(
-            &request,
-            &FailedResponse { status, location: location.as_deref(), body: &body },
-        );
+        let error = diagnosis::of_response(&FailedRequest {
+            base: &sender.base,
+            credentials: &sender.credentials,
+            subject,
+            status,
+            location: location.as_deref(),
+            body: &body,
+        });
         if error.kind == Kind::Unauthorized { explain_denial(sender, error).await } else { error }
     })
 }

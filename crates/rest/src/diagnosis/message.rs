@@ -47,17 +47,11 @@ pub fn safe(text: &str) -> String {
 
 /// What a message adds to the status: nothing if it only repeats it.
 pub(super) fn detail(message: Option<&str>, repeats: &[&str]) -> String {
-    match message {
-        Some(message) if !message.is_empty() => {
-            let lower = message.to_lowercase();
-            if repeats.iter().any(|repeat| lower.contains(repeat)) {
-                String::new()
-            } else {
-                format!(": {message}")
-            }
-        }
-        _ => String::new(),
-    }
+    let says_more = |message: &&str| {
+        let lower = message.to_lowercase();
+        !message.is_empty() && !repeats.iter().any(|repeat| lower.contains(repeat))
+    };
+    message.filter(says_more).map(|message| format!(": {message}")).unwrap_or_default()
 }
 
 pub(crate) fn is_json(body: &[u8]) -> bool {

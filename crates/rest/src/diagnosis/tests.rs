@@ -1,6 +1,11 @@
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
+
 use super::message::MAX_MESSAGE;
 use super::*;
 use crate::Secret;
+use crate::testing::client;
 
 fn token() -> Credentials {
     Credentials::Token(Secret::new("hush").unwrap())
@@ -14,9 +19,9 @@ fn explain(
     body: &str,
 ) -> RestError {
     let base = Url::parse(base).unwrap();
-    let request = FailedRequest { base: &base, credentials, subject: "\"x.ipynb\"" };
+    let (subject, body) = ("\"x.ipynb\"", body.as_bytes());
     let status = StatusCode::from_u16(status).unwrap();
-    of_response(&request, &FailedResponse { status, location, body: body.as_bytes() })
+    of_response(&FailedRequest { base: &base, credentials, subject, status, location, body })
 }
 
 const PLAIN: &str = "http://h:1/base/";
@@ -139,12 +144,14 @@ fn the_reason_of_the_server_is_passed_on() {
 #[test]
 fn a_missing_program_of_a_kernel_is_named() {
     let base = Url::parse(PLAIN).unwrap();
-    let request = FailedRequest { base: &base, credentials: &token(), subject: "kernel \"x\"" };
-    let body = br#"{"message": "[Errno 2] No such file or directory: '/opt/gone/bin/python'"}"#;
-    let error = of_response(
-        &request,
-        &FailedResponse { status: StatusCode::INTERNAL_SERVER_ERROR, location: None, body },
-    );
+    let error = of_response(&FailedRequest {
+        base: &base,
+        credentials: &token(),
+        subject: "kernel \"x\"",
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        location: None,
+        body: br#"{"message": "[Errno 2] No such file or directory: '/opt/gone/bin/python'"}"#,
+    });
     assert!(error.kind == Kind::Server && error.cause.contains("/opt/gone/bin/python"), "{error}");
 }
 
@@ -226,4 +233,38 @@ fn addresses_are_shown_without_their_query() {
     let url = Url::parse("https://h.org/user/ada/?token=hush#x").unwrap();
     assert_eq!(origin_and_path(&url), "https://h.org/user/ada");
     assert_eq!(origin_and_path(&Url::parse("http://[::1]:8888/").unwrap()), "http://[::1]:8888");
+}
+
+/// A server that answers the first record of a handshake with these bytes, and closes the connection.
+async fn answering(bytes: &'static [u8]) -> RestError {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("https://{}/", listener.local_addr().unwrap());
+    let _task = AbortOnDropHandle::new(tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(bytes).await;
+        }
+    }));
+    client(&base, Credentials::None).status().await.unwrap_err()
+}
+
+#[tokio::test]
+async fn each_failure_of_a_tls_handshake_has_a_cause_and_a_next_step() {
+    let table: [(&[u8], &str, &str); 8] = [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it does not speak TLS", "http://"),
+        // Alerts: the record, its version and length, the level "fatal", the description.
+        (&[21, 3, 1, 0, 2, 2, 70], "neither TLS 1.2 nor 1.3", "Update the server"),
+        (&[21, 3, 1, 0, 2, 2, 40], "cipher suites", "cipher suites"),
+        (&[21, 3, 1, 0, 2, 2, 71], "cipher suites", "cipher suites"),
+        (&[21, 3, 1, 0, 2, 2, 112], "no host of that name", "host name"),
+        (&[21, 3, 1, 0, 2, 2, 116], "requires a client certificate", "SSH tunnel"),
+        (&[21, 3, 1, 0, 2, 2, 80], "InternalError", "log"),
+        (b"", "it closed the connection", "http://"),
+    ];
+    for (bytes, cause, next) in table {
+        let error = answering(bytes).await;
+        assert!(error.cause.starts_with("The TLS handshake with https://127.0.0.1:"), "{error}");
+        assert!(error.cause.contains(cause), "{error}");
+        assert!(error.next.to_string().contains(next), "{error}");
+    }
 }

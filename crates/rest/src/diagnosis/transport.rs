@@ -12,12 +12,11 @@ use crate::certificates::is_of_authority;
 use crate::options::CONNECT_TIMEOUT;
 use crate::{Kind, NextStep, RestError, ServerProxy};
 
-/// Explains why a request to the server at `url` got no further than to its proxy.
-pub(crate) fn of_proxy(proxy: ServerProxy<'_>, error: reqwest::Error, url: &Url) -> RestError {
+/// Explains why a request to the server at `url`, through a proxy if there is one, got no response.
+pub fn unreached(error: reqwest::Error, url: &Url, proxy: Option<ServerProxy<'_>>) -> RestError {
+    // The URL of a request may contain a token.
     let error = error.without_url();
-    if certificate_problem(&error).is_some() {
-        return of_transport(error, url);
-    }
+    let Some(proxy) = proxy.filter(|_| tls_error(&error).is_none()) else { return of_transport(error, url) };
     let (kind, reason) = if error.is_timeout() {
         (Kind::Timeout, "no answer in time".to_owned())
     } else {
@@ -48,12 +47,8 @@ pub(crate) fn of_transport(error: reqwest::Error, url: &Url) -> RestError {
 
 fn transport(error: &reqwest::Error, url: &Url) -> RestError {
     let server = origin_and_path(url);
-    if let Some((cause, next)) = certificate_problem(error) {
-        return RestError::new(
-            Kind::Tls,
-            format!("The certificate of {server} is not accepted: {cause}."),
-            next,
-        );
+    if let Some(problem) = tls_error(error) {
+        return tls_problem(&server, problem);
     }
     if error.is_dns() {
         return RestError::new(
@@ -75,6 +70,15 @@ fn transport(error: &reqwest::Error, url: &Url) -> RestError {
             format!("Nothing listens at {server}: the connection was refused."),
             "Start the Jupyter server, or correct the port in its address.",
         ),
+        Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+            if error.is_connect() && url.scheme() == "https" =>
+        {
+            RestError::new(
+                Kind::Unreachable,
+                format!("The TLS handshake with {server} failed: it closed the connection."),
+                "If the server has no TLS, start its address with http://; otherwise see its log, or its proxy's.",
+            )
+        }
         _ if error.is_connect() => RestError::new(
             Kind::Unreachable,
             format!("{server} cannot be reached: {}.", innermost(error)),
@@ -103,12 +107,11 @@ pub(crate) fn timed_out(url: &Url, timeout: Duration) -> RestError {
     )
 }
 
+/// An error, its cause, and so on. An I/O error does not return the error that it was made of as `source`.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
+    std::iter::successors(Some(error), |&error| {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.map(|inner| inner as _).or_else(|| error.source())
     })
 }
 
@@ -121,14 +124,53 @@ fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
     chain(error).filter_map(|error| error.downcast_ref::<io::Error>()).last().map(io::Error::kind)
 }
 
-/// Why rustls rejected a certificate. The rustls error may be inside an I/O error, which does not return it as `source`.
-fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextStep)> {
-    fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-        let inner = || error.downcast_ref::<io::Error>()?.get_ref();
-        error.downcast_ref().or_else(|| inside(inner()?))
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// Explains a TLS handshake that failed.
+fn tls_problem(server: &str, problem: &rustls::Error) -> RestError {
+    use rustls::AlertDescription as Alert;
+    use rustls::Error::{AlertReceived, InvalidCertificate, InvalidMessage, PeerIncompatible};
+    use rustls::PeerIncompatible as Incompatible;
+    if let InvalidCertificate(problem) = problem {
+        let (cause, next) = explain_certificate(problem);
+        let cause = format!("The certificate of {server} is not accepted: {cause}.");
+        return RestError::new(Kind::Tls, cause, next);
     }
-    let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
-    Some(explain_certificate(problem))
+    let (cause, next) = match problem {
+        InvalidMessage(_) => {
+            ("it does not speak TLS", "Start its address with http://, or correct the port.")
+        }
+        AlertReceived(Alert::ProtocolVersion)
+        | PeerIncompatible(
+            Incompatible::ServerDoesNotSupportTls12Or13 | Incompatible::ServerTlsVersionIsDisabledByOurConfig,
+        ) => (
+            "it supports neither TLS 1.2 nor 1.3",
+            "Update the server, or the proxy in front of it: older versions are not secure.",
+        ),
+        AlertReceived(Alert::HandshakeFailure | Alert::InsufficientSecurity) | PeerIncompatible(_) => (
+            "it accepts none of the cipher suites and key exchanges of this program",
+            "Allow current cipher suites on the server, such as ECDHE with AES-GCM.",
+        ),
+        AlertReceived(Alert::UnrecognisedName) => (
+            "it serves no host of that name",
+            "Use a host name in the address that the server, or the proxy in front of it, is configured for.",
+        ),
+        AlertReceived(Alert::CertificateRequired) => (
+            "it requires a client certificate, which is not supported",
+            "Use an address that requires none, such as that of an SSH tunnel to the server.",
+        ),
+        _ => {
+            let cause = format!("The TLS handshake with {server} failed: {problem}.");
+            return RestError::new(
+                Kind::Unreachable,
+                cause,
+                "See the log of the server, or of the proxy in front of it.",
+            );
+        }
+    };
+    RestError::new(Kind::Tls, format!("The TLS handshake with {server} failed: {cause}."), next)
 }
 
 fn explain_certificate(problem: &CertificateError) -> (String, NextStep) {
