@@ -87,16 +87,23 @@ async fn collect(
     }
     let mut whole = BytesMut::with_capacity(announced.min(MAX_PREALLOCATED));
     loop {
-        let chunk = tokio::time::timeout(chunk_timeout, response.chunk())
-            .await
-            .map_err(|_| diagnosis::timed_out(base, chunk_timeout))?
-            .map_err(|error| diagnosis::of_transport(error, base))?;
-        let Some(chunk) = chunk else { return Ok(whole.freeze()) };
+        let Some(chunk) = next(&mut response, base, chunk_timeout).await? else { return Ok(whole.freeze()) };
         if whole.len() + chunk.len() > limit {
             return Err(too_large(limit));
         }
         whole.extend_from_slice(&chunk);
     }
+}
+
+/// The next part of a response body.
+pub(crate) async fn next(
+    response: &mut reqwest::Response,
+    base: &Url,
+    timeout: Duration,
+) -> Result<Option<Bytes>> {
+    let part = tokio::time::timeout(timeout, response.chunk()).await;
+    part.map_err(|_| diagnosis::timed_out(base, timeout))?
+        .map_err(|error| diagnosis::of_transport(error, base))
 }
 
 fn too_large(limit: usize) -> RestError {

@@ -1,6 +1,7 @@
 //! Finds the running servers of this machine, as `jupyter server list` does: each server writes a file with its address
 //! and token to Jupyter's runtime folder.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,17 +90,11 @@ fn canonical(path: &Path) -> PathBuf {
 }
 
 fn newest_first(runtime: &Path) -> Vec<RunningServer> {
-    let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
-    let mut found: Vec<RunningServer> = files.flatten().filter_map(|file| read(&file.path())?.ok()).collect();
+    let mut found: Vec<RunningServer> = files(runtime).filter_map(|path| read(&path)?.ok()).collect();
     found.sort_by(|a, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
     // A server writes two files if the older `notebook` package is installed too.
-    let mut seen: Vec<String> = Vec::new();
-    found.retain(|server| {
-        let base = server.address.base.to_string();
-        let is_new = !seen.contains(&base);
-        seen.push(base);
-        is_new
-    });
+    let mut seen = HashSet::new();
+    found.retain(|server| seen.insert(server.address.base.clone()));
     found
 }
 
@@ -124,11 +119,14 @@ pub fn runtime_dir(variable: impl Fn(&str) -> Option<OsString>, home: Option<&Pa
 
 /// The files of servers that cannot be used, sorted by path.
 pub fn unused_files(runtime: &Path) -> Vec<UnusedFile> {
-    let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
     let unused = |path: PathBuf| read(&path)?.err().map(|reason| UnusedFile { path, reason });
-    let mut found: Vec<UnusedFile> = files.flatten().filter_map(|file| unused(file.path())).collect();
+    let mut found: Vec<UnusedFile> = files(runtime).filter_map(unused).collect();
     found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     found
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path())
 }
 
 /// Reads a server's file. `None` for any other file.

@@ -61,26 +61,16 @@ impl Proxies {
     }
 }
 
-pub(crate) fn is_loopback(base: &Url) -> bool {
-    match base.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
 /// Whether the address is one of this machine's, or its name, which Jupyter uses for a server on all addresses.
 fn is_own(base: &Url) -> bool {
     // Programs can listen on addresses of their own machine only.
-    let is_local = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
-    is_loopback(base)
-        || match base.host() {
-            Some(Host::Ipv4(ip)) => is_local(ip.into()),
-            Some(Host::Ipv6(ip)) => is_local(ip.into()),
-            Some(Host::Domain(name)) => is_own_name(name),
-            None => false,
-        }
+    let is_local = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
+    match base.host() {
+        Some(Host::Ipv4(ip)) => is_local(ip.into()),
+        Some(Host::Ipv6(ip)) => is_local(ip.into()),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost") || is_own_name(name),
+        None => false,
+    }
 }
 
 #[cfg(unix)]

@@ -117,8 +117,17 @@ impl Server {
 
     /// Like `ask`; `None` for 404.
     pub(crate) async fn ask_for(&self, request: &Request<'_>) -> Result<Option<Bytes>> {
+        self.ask_unless(request, &[StatusCode::NOT_FOUND]).await
+    }
+
+    /// Like `ask`; `None` for a response with one of these statuses, by which the server says that there is nothing.
+    pub(crate) async fn ask_unless(
+        &self,
+        request: &Request<'_>,
+        absent: &[StatusCode],
+    ) -> Result<Option<Bytes>> {
         let response = self.send(request).await?;
-        if response.status() == StatusCode::NOT_FOUND {
+        if absent.contains(&response.status()) {
             return self.check_hub(response.status()).await.map(|()| None);
         }
         self.finish(request, response).await.map(Some)

@@ -18,7 +18,7 @@ use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, path};
 
 /// The slowest supported upload, in bytes per second. The timeout of a save grows with its size accordingly.
-pub(super) const MIN_BYTES_PER_SECOND: usize = 256 << 10;
+const MIN_BYTES_PER_SECOND: usize = 256 << 10;
 
 /// What to read of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +43,13 @@ pub enum ContentsQuery {
 }
 
 /// The type of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryKind {
     Directory,
     Notebook,
     /// Any other file.
+    #[serde(other)]
     File,
 }
 
@@ -80,7 +82,7 @@ struct Model<'a> {
     name: String,
     path: String,
     #[serde(rename = "type")]
-    kind: String,
+    kind: EntryKind,
     #[serde(default)]
     writable: Option<bool>,
     #[serde(default)]
@@ -143,13 +145,23 @@ impl Server {
         let mut pieces = vec![Bytes::from_static(br#"{"type":"notebook","format":"json","content":"#)];
         pieces.extend(content);
         pieces.push(Bytes::from_static(b"}"));
-        let payload = Payload { pieces, is_form: false };
-        let timeout = self.network_timeout().duration()
-            + Duration::from_secs((payload.len() / MIN_BYTES_PER_SECOND) as u64);
-        let mut request = Request::new(Method::PUT, format!("api/contents/{}", path::file(path)?), subject);
-        request.payload = payload;
-        let body = self.ask(&request.timeout(timeout)).await?;
+        let body = self.put(path, pieces, subject, true).await?;
         self.entry(&body, subject)
+    }
+
+    /// Sends a model in pieces. The timeout grows with its size.
+    pub(super) async fn put(
+        &self,
+        path: &str,
+        pieces: Vec<Bytes>,
+        subject: &str,
+        is_idempotent: bool,
+    ) -> Result<Bytes> {
+        let payload = Payload { pieces, is_form: false };
+        let slowest = Duration::from_secs((payload.len() / MIN_BYTES_PER_SECOND) as u64);
+        let path = format!("api/contents/{}", path::file(path)?);
+        let request = Request { payload, is_idempotent, ..Request::new(Method::PUT, path, subject) };
+        self.ask(&request.timeout(self.network_timeout().duration() + slowest)).await
     }
 
     /// Creates a notebook at `path`. Fails with `Kind::Conflict` if the path exists.
@@ -237,16 +249,11 @@ impl Server {
 
 impl Model<'_> {
     fn into_entry(self) -> Entry {
-        let kind = match self.kind.as_str() {
-            "directory" => EntryKind::Directory,
-            "notebook" => EntryKind::Notebook,
-            _ => EntryKind::File,
-        };
         let algorithm = self.hash_algorithm.unwrap_or_default();
         Entry {
             name: self.name,
             path: self.path.trim_matches('/').to_owned(),
-            kind,
+            kind: self.kind,
             is_writable: self.writable.unwrap_or(true),
             last_modified: self.last_modified,
             size: self.size,

@@ -59,12 +59,8 @@ impl Server {
     }
 
     async fn optional<T: serde::de::DeserializeOwned>(&self, request: &Request<'_>) -> Result<Option<T>> {
-        let response = self.send(request).await?;
-        if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
-            return self.check_hub(response.status()).await.map(|()| None);
-        }
-        let body = self.finish(request, response).await?;
-        self.parse(&body, request.subject).map(Some)
+        let body = self.ask_unless(request, &[StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED]).await?;
+        body.map(|body| self.parse(&body, request.subject)).transpose()
     }
 }
 

@@ -8,23 +8,21 @@
 //! On a Colab machine, another program serves files (`colab-fileshim.py`), which Google's clients ask for one file in one request. Where
 //! a server refuses `files/`, chunks or a rename, that is done here, too.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
-use reqwest::{Method, Response};
+use reqwest::Response;
 use tokio::task::JoinHandle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
+use super::contents::ContentsQuery;
 use crate::auth::denial::explain;
-use crate::body::Payload;
+use crate::body;
 use crate::random;
 use crate::request::Request;
-use crate::{Kind, RestError, Result, Server, diagnosis, path};
+use crate::{Kind, RestError, Result, Server, path};
 
 /// The size of a chunk, in bytes.
 const CHUNK: usize = 4 << 20;
@@ -36,15 +34,6 @@ pub struct Download {
     pub pieces: BoxStream<'static, Result<Bytes>>,
 }
 
-/// Whether the server appends chunks.
-#[derive(PartialEq, Eq)]
-enum Appends {
-    Unknown,
-    Yes,
-    /// The whole file is sent in one request.
-    No,
-}
-
 /// A file that is being uploaded, under a temporary name until all of it is there. Dropped before that, it is deleted
 /// from the server.
 pub struct Upload {
@@ -53,9 +42,8 @@ pub struct Upload {
     temporary: String,
     /// What has not been sent yet: never empty after the first byte, since the last chunk is marked.
     buffer: BytesMut,
-    /// Bytes sent, until it is clear whether the server appends chunks.
-    unproven: BytesMut,
-    appends: Appends,
+    /// Whether the server appends chunks, once that was tried. If it does not, the whole file is sent in one request.
+    appends: Option<bool>,
     /// The number of chunks that were sent.
     chunks: i64,
     sent: u64,
@@ -96,10 +84,7 @@ impl Server {
         let pieces = stream::try_unfold(response, move |mut response| {
             let server = server.clone();
             async move {
-                let piece = tokio::time::timeout(timeout, response.chunk())
-                    .await
-                    .map_err(|_| diagnosis::timed_out(server.base(), timeout))?
-                    .map_err(|error| diagnosis::of_transport(error, server.base()))?;
+                let piece = body::next(&mut response, server.base(), timeout).await?;
                 Ok(piece.map(|piece| (piece, response)))
             }
         });
@@ -115,8 +100,7 @@ impl Server {
             path,
             temporary,
             buffer: BytesMut::new(),
-            unproven: BytesMut::new(),
-            appends: Appends::Unknown,
+            appends: None,
             chunks: 0,
             sent: 0,
             chunk: None,
@@ -130,37 +114,32 @@ impl Upload {
     /// Sends what fills whole chunks, and keeps the rest.
     pub async fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(bytes);
-        while self.appends != Appends::No && self.buffer.len() > CHUNK {
+        if self.appends.is_none() && self.buffer.len() > CHUNK {
+            self.appends = Some(self.try_chunks().await?);
+        }
+        while self.appends == Some(true) && self.buffer.len() > CHUNK {
             let chunk = self.buffer.split_to(CHUNK);
             self.chunks += 1;
-            self.put_chunk(&chunk, self.chunks).await?;
+            self.put(&chunk, Some(self.chunks)).await?;
+            self.sent += CHUNK as u64;
         }
         Ok(())
     }
 
-    /// Sends a chunk. If the server does not append chunks, everything returns to the buffer.
-    async fn put_chunk(&mut self, chunk: &[u8], number: i64) -> Result<()> {
-        let sent = self.put(chunk, Some(number)).await;
-        if self.appends == Appends::Yes {
-            return sent;
+    /// Sends the first two bytes as chunks. Unless the server appends the second, they stay in the buffer.
+    async fn try_chunks(&mut self) -> Result<bool> {
+        for (number, byte) in [(1, self.buffer[0]), (2, self.buffer[1])] {
+            match self.put(&[byte], Some(number)).await {
+                Err(error) if error.is_unsupported() => return Ok(false),
+                sent => sent?,
+            }
         }
-        self.unproven.extend_from_slice(chunk);
-        let is_stored = match sent {
-            // Any server stores the first one.
-            Ok(()) if number == 1 => return Ok(()),
-            Ok(()) => self.stored().await? == Some(self.sent),
-            Err(error) if error.is_unsupported() => false,
-            Err(error) => return Err(error),
-        };
-        let unproven = std::mem::take(&mut self.unproven);
-        if is_stored {
-            self.appends = Appends::Yes;
-        } else {
-            let rest = std::mem::replace(&mut self.buffer, unproven);
-            self.buffer.unsplit(rest);
-            (self.appends, self.chunks, self.sent) = (Appends::No, 0, 0);
+        if self.stored().await? != Some(2) {
+            return Ok(false);
         }
-        Ok(())
+        self.buffer.advance(2);
+        (self.chunks, self.sent) = (2, 2);
+        Ok(true)
     }
 
     /// Number of bytes that the server has stored, if it reports that.
@@ -171,14 +150,9 @@ impl Upload {
     /// Sends the rest, checks that all of it arrived, and gives the file its name. A file of that name is replaced if
     /// `replaces` says so; otherwise this fails with `Kind::Conflict`.
     pub async fn finish(mut self, replaces: bool) -> Result<()> {
-        if self.chunks > 0 {
-            let last = self.buffer.split();
-            self.put_chunk(&last, -1).await?;
-        }
-        if self.chunks == 0 {
-            let whole = self.buffer.split();
-            self.put(&whole, None).await?;
-        }
+        let rest = self.buffer.split();
+        self.put(&rest, (self.chunks > 0).then_some(-1)).await?;
+        self.sent += rest.len() as u64;
         if self.stored().await?.is_some_and(|stored| stored != self.sent) {
             return Err(RestError::new(
                 Kind::Unsupported,
@@ -200,19 +174,18 @@ impl Upload {
     }
 
     async fn put(&mut self, chunk: &[u8], number: Option<i64>) -> Result<()> {
-        let sending = put(&self.server, &self.temporary, chunk, number)?;
+        let sending = put(&self.server, &self.temporary, chunk, number);
         let sending = self.chunk.insert(tokio::spawn(sending));
         let sent = tokio::select! {
             sent = sending => sent,
             () = self.server.uploads().ended.cancelled() => return Err(ended()),
         };
         self.chunk = None;
-        sent.unwrap_or_else(|error| {
+        let sent = sent.unwrap_or_else(|error| {
             let cause = format!("Sending a chunk failed: {error}.");
             Err(RestError::defect(Kind::Server, cause).with_source(error))
-        })?;
-        self.sent += chunk.len() as u64;
-        Ok(())
+        });
+        sent.map(drop)
     }
 }
 
@@ -250,21 +223,13 @@ fn put(
     path: &str,
     content: &[u8],
     number: Option<i64>,
-) -> Result<impl Future<Output = Result<Bytes>> + use<>> {
-    let (server, subject) = (server.clone(), format!("{path:?}"));
+) -> impl Future<Output = Result<Bytes>> + use<> {
+    let (server, path) = (server.clone(), path.to_owned());
     let number = number.map(|number| format!(r#","chunk":{number}"#)).unwrap_or_default();
     let before = format!(r#"{{"type":"file","format":"base64"{number},"content":""#);
     let pieces = vec![before.into(), STANDARD.encode(content).into(), Bytes::from_static(b"\"}")];
-    let path = format!("api/contents/{}", path::file(path)?);
-    Ok(async move {
-        let mut request = Request::new(Method::PUT, path, &subject);
-        request.payload = Payload { pieces, is_form: false };
-        // Sent again, a chunk would be appended twice.
-        request.is_idempotent = false;
-        let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
-        let timeout = server.network_timeout().duration() + slowest;
-        server.ask(&request.timeout(timeout)).await
-    })
+    // Sent again, a chunk would be appended twice.
+    async move { server.put(&path, pieces, &format!("{path:?}"), false).await }
 }
 
 /// Gives the complete file at `temporary` its name, or deletes it.
@@ -287,7 +252,7 @@ async fn write_again(server: &Server, temporary: &str, path: &str, replaces: boo
         return Err(RestError::new(Kind::Conflict, cause, "Choose another name."));
     }
     let content = server.bytes(temporary).await?;
-    put(server, path, &content, None)?.await.map(drop)
+    put(server, path, &content, None).await.map(drop)
 }
 
 /// Gives the file its name, in place of the old one, which is kept until then.

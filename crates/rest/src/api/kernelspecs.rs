@@ -16,10 +16,14 @@ pub struct Kernelspecs {
     pub specs: Vec<Kernelspec>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Kernelspec {
+    #[serde(skip)]
     pub name: String,
+    #[serde(deserialize_with = "lenient::text")]
     pub display_name: String,
+    #[serde(deserialize_with = "lenient::text")]
     pub language: String,
 }
 
@@ -34,24 +38,17 @@ struct Listing {
 #[derive(Deserialize)]
 struct Listed {
     #[serde(default)]
-    spec: Spec,
-}
-
-#[derive(Deserialize, Default)]
-struct Spec {
-    #[serde(default, deserialize_with = "lenient::text")]
-    display_name: String,
-    #[serde(default, deserialize_with = "lenient::text")]
-    language: String,
+    spec: Kernelspec,
 }
 
 impl Server {
     pub async fn kernelspecs(&self) -> Result<Kernelspecs> {
         let listing: Listing = self.fetch(&Request::get("api/kernelspecs", "list of kernelspecs")).await?;
-        let specs = listing.kernelspecs.into_iter().map(|(name, Listed { spec })| Kernelspec {
-            display_name: if spec.display_name.is_empty() { name.clone() } else { spec.display_name },
-            language: spec.language,
-            name,
+        let specs = listing.kernelspecs.into_iter().map(|(name, Listed { mut spec })| {
+            if spec.display_name.is_empty() {
+                spec.display_name.clone_from(&name);
+            }
+            Kernelspec { name, ..spec }
         });
         Ok(Kernelspecs { default: listing.default, specs: specs.collect() })
     }

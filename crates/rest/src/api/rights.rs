@@ -1,9 +1,8 @@
 //! What our credentials allow, and which extension for live documents a server has. Asks without changing anything.
 
-use std::collections::BTreeMap;
-
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::request::Request;
 use crate::{Result, Server, path as paths};
@@ -42,14 +41,10 @@ struct Permissions {
 impl Server {
     /// What our credentials allow. `None` if the server cannot say (before Jupyter Server 2, and Kernel Gateway).
     pub async fn rights(&self) -> Result<Option<Rights>> {
-        let asked = BTreeMap::from([
-            ("contents", &["read", "write"][..]),
-            ("kernels", &["execute"]),
-            ("sessions", &["write"]),
-        ]);
-        let asked = serde_json::to_string(&asked).unwrap_or_default();
-        let query: String =
-            form_urlencoded::Serializer::new(String::new()).append_pair("permissions", &asked).finish();
+        let asked = json!({ "contents": ["read", "write"], "kernels": ["execute"], "sessions": ["write"] });
+        let query: String = form_urlencoded::Serializer::new(String::new())
+            .append_pair("permissions", &asked.to_string())
+            .finish();
         let subject = "permissions";
         let Some(body) = self.ask_for(&Request::get(format!("api/me?{query}"), subject)).await? else {
             return Ok(None);

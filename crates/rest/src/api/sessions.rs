@@ -1,8 +1,8 @@
 //! Jupyter's sessions: which kernel belongs to which notebook.
 
 use reqwest::{Method, StatusCode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::lenient;
 use crate::request::{KERNEL_TIMEOUT, Request};
@@ -19,21 +19,14 @@ pub struct SessionModel {
 }
 
 /// The kernel of a new session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum SessionKernel {
     /// A new one of this kernelspec.
+    #[serde(rename = "name")]
     Named(String),
     /// A running kernel, by its id.
+    #[serde(rename = "id")]
     Running(String),
-}
-
-impl SessionKernel {
-    fn to_json(&self) -> Value {
-        match self {
-            Self::Named(name) => json!({ "name": name }),
-            Self::Running(id) => json!({ "id": id }),
-        }
-    }
 }
 
 impl Server {
@@ -48,7 +41,7 @@ impl Server {
         let path = path.trim_matches('/');
         // jupyter-server-documents finds a room's kernel by the session whose name is the file name.
         let name = path.rsplit('/').next();
-        let body = json!({ "path": path, "name": name, "type": "notebook", "kernel": kernel.to_json() });
+        let body = json!({ "path": path, "name": name, "type": "notebook", "kernel": kernel });
         let request = Request::new(Method::POST, "api/sessions", &subject).json(&body)?;
         // The server has one session for each path.
         self.fetch(&request.timeout(KERNEL_TIMEOUT).idempotent()).await
@@ -58,7 +51,7 @@ impl Server {
     pub async fn change_session(&self, id: &str, kernel: &SessionKernel) -> Result<SessionModel> {
         self.check_running(kernel).await?;
         let subject = subject(id);
-        let body = json!({ "type": "notebook", "kernel": kernel.to_json() });
+        let body = json!({ "type": "notebook", "kernel": kernel });
         let request = Request::new(Method::PATCH, at(id)?, &subject).json(&body)?;
         self.fetch(&request.timeout(KERNEL_TIMEOUT)).await
     }
@@ -83,12 +76,8 @@ impl Server {
     pub async fn delete_session(&self, id: &str) -> Result<()> {
         let subject = subject(id);
         let request = Request::new(Method::DELETE, at(id)?, &subject);
-        let response = self.send(&request).await?;
         // 410: the kernel had ended before the session.
-        if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE) {
-            return self.check_hub(response.status()).await;
-        }
-        self.finish(&request, response).await.map(drop)
+        self.ask_unless(&request, &[StatusCode::NOT_FOUND, StatusCode::GONE]).await.map(drop)
     }
 }
 

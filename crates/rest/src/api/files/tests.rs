@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::{TryStreamExt as _, poll};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::*;
@@ -92,8 +94,8 @@ async fn a_file_arrives_whole_in_chunks_of_which_the_last_is_marked() {
         (0, vec![Value::Null]),
         (7, vec![Value::Null]),
         (CHUNK, vec![Value::Null]),
-        (CHUNK + 1, vec![json!(1), json!(-1)]),
-        (3 * CHUNK, vec![json!(1), json!(2), json!(-1)]),
+        (CHUNK + 1, vec![json!(1), json!(2), json!(-1)]),
+        (3 * CHUNK, vec![json!(1), json!(2), json!(3), json!(4), json!(-1)]),
     ] {
         let before = fake.seen().len();
         uploaded(&fake, &format!("/a/{count}.bin"), &bytes(count), false).await.unwrap();
