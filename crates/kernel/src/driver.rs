@@ -241,8 +241,8 @@ impl<T: Transport> Driver<T> {
                     self.transport.send(answer).await;
                 }
             }
-            Received::Reconnected => {
-                let question = self.executions.reconnected();
+            Received::Reconnected { cause } => {
+                let question = self.executions.reconnected(cause);
                 self.transport.send(question).await;
             }
             Received::Disconnected { cause } => self.executions.disconnected(cause.as_deref()),

@@ -11,9 +11,11 @@ pub use sequence::{GapCause, Observation, Sequence};
 /// What comes over a [`Transport`].
 pub enum Received {
     Message(Box<Message>),
-    /// The connection was cut and restored. Messages that were on their way, in either direction, may be lost; those
-    /// that the other side kept follow.
-    Reconnected,
+    /// The connection was cut for this reason, and restored. Messages that were on their way, in either direction, may be
+    /// lost; those that the other side kept follow.
+    Reconnected {
+        cause: String,
+    },
     /// The connection has been lost for a while, for this reason; without one, it works again.
     Disconnected {
         cause: Option<String>,

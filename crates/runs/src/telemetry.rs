@@ -145,7 +145,7 @@ fn record_error(span: &Span, error: Option<&str>) {
 /// The `error.type` of a lost run.
 fn loss(cause: &LossCause) -> &'static str {
     match cause {
-        LossCause::Disconnected => "disconnected",
+        LossCause::Disconnected { .. } => "disconnected",
         LossCause::NotRestored { .. } => "not_restored",
         LossCause::KernelReplaced => "kernel_replaced",
         LossCause::Superseded => "superseded",
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn each_loss_cause_has_an_error_type() {
         let causes = [
-            LossCause::Disconnected,
+            LossCause::Disconnected { cause: String::new() },
             LossCause::KernelReplaced,
             LossCause::Superseded,
             LossCause::ApplicationLeft,

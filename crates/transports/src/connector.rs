@@ -160,7 +160,7 @@ impl<C: Connector> Attempt<C> {
                 Received::Message(message) => {
                     language_info = readiness.handle(message, Instant::now().into_std());
                 }
-                Received::Reconnected => silent_since = Instant::now(),
+                Received::Reconnected { .. } => silent_since = Instant::now(),
                 Received::Disconnected { cause: Some(cause) } => {
                     return Err(KernelError::Unusable { cause: cause.clone() });
                 }

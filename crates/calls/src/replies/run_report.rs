@@ -391,9 +391,9 @@ mod tests {
             end_line("r1", &view, "", "", MAX_ERROR)
         };
         assert_eq!(
-            line(LossCause::Disconnected),
-            "[LOST: the connection to the kernel was cut, and no reply came after it was restored] after 2.00s · run r1. \
-             It is unknown whether it ran. Check its effects before you run it again."
+            line(LossCause::Disconnected { cause: "the server closed it".to_owned() }),
+            "[LOST: the connection to the kernel was cut (the server closed it), and no reply came after it was restored] \
+             after 2.00s · run r1. It is unknown whether it ran. Check its effects before you run it again."
         );
         assert_eq!(
             line(LossCause::KernelReplaced),

@@ -52,7 +52,8 @@ impl KernelRuns {
             }
             None => logging.logs.begin(&server, &kernel),
         };
-        let outcome = Outcome::Lost { is_started: false, cause: LossCause::Disconnected };
+        let cause = LossCause::Disconnected { cause: "the program that made it ended".to_owned() };
+        let outcome = Outcome::Lost { is_started: false, cause };
         left.ended.extend(claimed.into_iter().map(|(log, past)| (log, past, outcome.clone())));
         Arc::new(Self { logging, server, kernel, log: Arc::new(log), left: Mutex::new(left) })
     }
@@ -80,10 +81,7 @@ impl KernelRuns {
 
     /// For a connection.
     pub(super) fn session_log(&self) -> SessionLog {
-        let past = self.left.lock().past.clone();
-        let followed = past.as_ref().map(Past::requests).unwrap_or_default();
-        let past = past.map(|past| past.records).unwrap_or_default();
-        SessionLog { session: self.log.header.session.clone(), past, followed, log: self.log.clone() }
+        session_log(&self.log, self.left.lock().past.as_ref())
     }
 
     /// The connection is made: `events` are those of the runs in [`SessionLog::followed`].
@@ -135,13 +133,20 @@ impl KernelRuns {
         };
         for (log, past, outcome) in ended {
             let log = Arc::new(log);
-            let followed = past.requests();
-            let (session, records) = (past.header.session.clone(), past.records.clone());
-            let logged = SessionLog { session, past: records, followed, log: log.clone() };
-            let events = read_logged(logged, outcome).await;
+            let events = read_logged(session_log(&log, Some(&past)), outcome).await;
             orphans.extend(self.logging.orphans(past, events, client, &log));
         }
         orphans
+    }
+}
+
+/// A log, with what was in it when it was claimed.
+fn session_log(log: &Arc<RunLog>, past: Option<&Past>) -> SessionLog {
+    SessionLog {
+        session: log.header.session.clone(),
+        past: past.map(|past| past.records.clone()).unwrap_or_default(),
+        followed: past.map(Past::requests).unwrap_or_default(),
+        log: log.clone(),
     }
 }
 
@@ -161,8 +166,8 @@ impl RunLogging {
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
-        let left = self.logs.leftovers(server).into_iter();
-        left.map(|run| LeftoverRun { details: self.details(&run.announcement), state: None }).collect()
+        let left = self.logs.open_runs(server).into_iter().filter(|(_, is_left)| *is_left);
+        left.map(|(run, _)| LeftoverRun { details: self.details(&run.announcement), state: None }).collect()
     }
 
     fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {

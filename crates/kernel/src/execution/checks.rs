@@ -19,9 +19,10 @@ pub(crate) enum Action {
 
 impl Executions {
     /// The connection was cut and restored: messages may be lost. Returns the question to send.
-    pub(crate) fn reconnected(&mut self) -> Outgoing {
-        let cause = if self.is_superseded() { LossCause::Superseded } else { LossCause::Disconnected };
-        self.check_losses(cause)
+    pub(crate) fn reconnected(&mut self, cause: String) -> Outgoing {
+        let is_superseded = self.is_superseded();
+        let cut = LossCause::Disconnected { cause };
+        self.check_losses(if is_superseded { LossCause::Superseded } else { cut })
     }
 
     fn check_losses(&mut self, cause: LossCause) -> Outgoing {

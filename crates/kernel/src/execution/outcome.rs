@@ -72,52 +72,29 @@ pub fn is_interrupt(error: &str) -> bool {
 }
 
 /// Why the end of an execution cannot be known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LossCause {
-    /// The connection was cut, and the reply did not come over the next one.
-    Disconnected,
+    /// The connection was cut for this reason, and the reply did not come over the next one.
+    #[error("the connection to the kernel was cut ({cause}), and no reply came after it was restored")]
+    Disconnected { cause: String },
     /// The connection was cut, and the server refused another one, or was not reached for too long.
+    #[error("the connection to the kernel was cut and not restored: {cause}; the kernel may still run")]
     NotRestored { cause: String },
     /// Another process took the kernel's place before the old one had reported that it runs this.
+    #[error("a new process replaced the kernel before it reported that this started")]
     KernelReplaced,
     /// Another client's connection to the kernel took over ours, so that requests and replies went astray.
+    #[error("another client connected to the kernel, and the server sent the reply there")]
     Superseded,
     /// The application that ran it disconnected before it reported the end.
+    #[error("the application that ran it disconnected before it reported the end")]
     ApplicationLeft,
     /// The kernel's keeper, this process, no longer answers.
+    #[error(
+        "the keeper of the kernel (process {process}) does not answer; continue that process if it was stopped, or end it"
+    )]
     KeeperSilent { process: u32 },
     /// The kernel's keeper could not write to its log, which is where the end would be.
+    #[error("the keeper of the kernel cannot write its log, which is in the state folder: {}", io::Error::from_raw_os_error(*os_error))]
     LogFailed { os_error: i32 },
-}
-
-impl fmt::Display for LossCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::KeeperSilent { process } => {
-                return write!(
-                    f,
-                    "the keeper of the kernel (process {process}) does not answer; continue that process if it was stopped, or end it"
-                );
-            }
-            Self::LogFailed { os_error } => {
-                let error = io::Error::from_raw_os_error(*os_error);
-                return write!(
-                    f,
-                    "the keeper of the kernel cannot write its log, which is in the state folder: {error}"
-                );
-            }
-            Self::Disconnected => {
-                "the connection to the kernel was cut, and no reply came after it was restored"
-            }
-            Self::NotRestored { cause } => {
-                return write!(
-                    f,
-                    "the connection to the kernel was cut and not restored: {cause}; the kernel may still run"
-                );
-            }
-            Self::KernelReplaced => "a new process replaced the kernel before it reported that this started",
-            Self::ApplicationLeft => "the application that ran it disconnected before it reported the end",
-            Self::Superseded => "another client connected to the kernel, and the server sent the reply there",
-        })
-    }
 }

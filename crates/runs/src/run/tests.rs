@@ -36,7 +36,9 @@ fn the_errors_of_interrupts_mean_interrupted_whoever_requested_it() {
 
 #[test]
 fn a_lost_run_keeps_its_cause() {
-    for cause in [LossCause::Disconnected, LossCause::KernelReplaced, LossCause::Superseded] {
+    for cause in
+        [LossCause::Disconnected { cause: String::new() }, LossCause::KernelReplaced, LossCause::Superseded]
+    {
         let lost = Outcome::Lost { is_started: true, cause: cause.clone() };
         let state = RunState::Lost { is_started: true, cause };
         assert_eq!(ended(|_| {}, lost.clone()), state);

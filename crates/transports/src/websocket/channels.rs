@@ -102,7 +102,9 @@ impl Channels {
 
     fn log_message(&self, message: &Message) {
         // A replayed message is in the log already.
-        if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
+        if let Some(log) =
+            self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.replay.will_be_replay(message))
+        {
             log.append(&LogRecord::FromKernel { channel: message.channel, parts: message.to_parts() });
         }
     }
@@ -161,13 +163,13 @@ impl Channels {
         }
         // From the first message that is held: a kernel that keeps publishing must not extend the wait.
         let release_at = self.release_at.unwrap_or_else(|| Instant::now() + HOLD_TIMEOUT);
-        self.release_at = self.inbox.is_holding().then_some(release_at);
-        if self.inbox.take_shutdown_announced() {
+        self.release_at = self.inbox.held.is_some().then_some(release_at);
+        if std::mem::take(&mut self.inbox.shutdown_announced) {
             self.look_at = Some(Instant::now() + SHUTDOWN_GRACE);
         }
         // The `idle` behind the answer resets the server's count.
         if self.dialer.dial.is_rate_limited()
-            && let Some(question) = self.inbox.rate_limit_reset(StdInstant::now())
+            && let Some(question) = self.inbox.rate_limit.question(StdInstant::now())
         {
             self.send(question).await;
         }
@@ -176,9 +178,8 @@ impl Channels {
     fn redialed(&mut self, redialed: Option<Redialed>) {
         let (how, is_loss) = match redialed {
             Some(Ok(socket)) => {
-                self.reconnection.opened(Instant::now());
                 // Before the new socket is read: replays are recognised by the number of the connection.
-                self.inbox.reconnected();
+                self.inbox.reconnected(self.reconnection.opened(Instant::now()));
                 self.connection = Connection::Open(socket);
                 return;
             }
@@ -298,7 +299,7 @@ impl Transport for Channels {
 
     fn is_superseded(&self) -> bool {
         // Elsewhere each socket has its own `ZeroMQ` identity, and another client's question takes nothing away.
-        self.can_be_superseded() && self.inbox.is_superseded()
+        self.can_be_superseded() && self.inbox.is_superseded
     }
 
     fn reconnect(&mut self) {

@@ -7,7 +7,7 @@ use super::rate_limit::RateLimitReset;
 use super::replay::ReplayFilter;
 
 use kernel::Received;
-use kernel::messages::{Channel, Message, Outgoing};
+use kernel::messages::{Channel, Message};
 use kernel::{GapCause, Sequence};
 
 /// Messages on their way from the socket to the executions.
@@ -16,13 +16,14 @@ pub(super) struct Inbox {
     session: String,
     ready: VecDeque<Received>,
     sequence: Sequence,
-    replay: ReplayFilter,
-    rate_limit: RateLimitReset,
-    shutdown_announced: bool,
+    pub(super) replay: ReplayFilter,
+    pub(super) rate_limit: RateLimitReset,
+    /// Whether the kernel announced its shutdown since this was taken last.
+    pub(super) shutdown_announced: bool,
     /// Another client connected to the kernel.
-    is_superseded: bool,
+    pub(super) is_superseded: bool,
     /// The `idle` of a run that seems incomplete, while answers are to come that may complete it.
-    held: Option<Message>,
+    pub(super) held: Option<Message>,
 }
 
 impl Inbox {
@@ -48,24 +49,6 @@ impl Inbox {
         self.sequence.requested(id);
     }
 
-    /// Whether the kernel announced its shutdown since this was called last.
-    pub(super) fn take_shutdown_announced(&mut self) -> bool {
-        std::mem::take(&mut self.shutdown_announced)
-    }
-
-    pub(super) fn is_superseded(&self) -> bool {
-        self.is_superseded
-    }
-
-    /// A question to send now, so that the server drops nothing.
-    pub(super) fn rate_limit_reset(&mut self, now: Instant) -> Option<Outgoing> {
-        self.rate_limit.question(now)
-    }
-
-    pub(super) fn is_holding(&self) -> bool {
-        self.held.is_some()
-    }
-
     /// Passes on what is held.
     pub(super) fn release(&mut self) {
         if let Some(held) = self.held.take() {
@@ -84,17 +67,13 @@ impl Inbox {
         self.ready.extend(notice.map(received));
     }
 
-    pub(super) fn reconnected(&mut self) {
+    /// The connection was cut for this reason, and restored.
+    pub(super) fn reconnected(&mut self, cause: String) {
         self.release();
         self.rate_limit.reconnected();
         self.sequence.cut();
         self.replay.reconnected();
-        self.ready.push_back(Received::Reconnected);
-    }
-
-    /// Whether a message that came over the socket has come before.
-    pub(super) fn has_had(&self, message: &Message) -> bool {
-        self.replay.will_be_replay(message)
+        self.ready.push_back(Received::Reconnected { cause });
     }
 
     /// Accepts a message that came over the socket.

@@ -83,14 +83,23 @@ impl Reconnection {
         (this, refused.map_or(Ok(next), Err))
     }
 
-    pub(super) fn opened(&mut self, now: Instant) {
-        self.opened = Some(now);
+    /// Returns the reason why the last connection ended.
+    pub(super) fn opened(&mut self, now: Instant) -> String {
+        let is_first = self.opened.replace(now).is_none();
+        match self.cause() {
+            cause if !cause.is_empty() => cause,
+            _ if is_first => "the program that made it ended".to_owned(),
+            _ => "Cellbridge renewed it".to_owned(),
+        }
     }
 
     /// The kernel has sent a message. Returns whether a report must be withdrawn.
     pub(super) fn restored(&mut self) -> bool {
         (self.lost, self.report_at) = (None, None);
-        self.outage.0.lock().is_reported = false;
+        let mut faults = self.outage.0.lock();
+        faults.is_reported = false;
+        faults.cause.clear();
+        drop(faults);
         self.withdraw()
     }
 

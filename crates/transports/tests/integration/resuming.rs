@@ -139,7 +139,8 @@ async fn a_run_of_which_nothing_was_kept_is_lost_with_what_it_had_printed() {
     let (_client, mut events, _socket) =
         connect(&mut server, log.session(&[&id]), None, async |_, _, _| {}).await;
     let (area, end) = ended(&mut events[0]);
-    assert_eq!(end, Some(Outcome::Lost { is_started: true, cause: LossCause::Disconnected }));
+    let Some(Outcome::Lost { is_started: true, cause }) = end else { panic!("{end:?}") };
+    assert!(cause.to_string().contains("cut (the program that made it ended)"), "{cause}");
     assert!(
         printed(&area, "stderr").contains("The result is unknown") && printed(&area, "stdout") == "one\n"
     );
@@ -192,7 +193,8 @@ async fn outputs_that_the_log_left_out_are_reported() {
     let (area, end) = ended(&mut events[0]);
     assert_eq!(end, Some(died));
     assert!(printed(&area, "stderr").contains("the limit for one run is exceeded"), "{:?}", area.outputs());
-    let lost = |is_started| Outcome::Lost { is_started, cause: LossCause::Disconnected };
+    let cut = || LossCause::Disconnected { cause: "a cut".to_owned() };
+    let lost = |is_started| Outcome::Lost { is_started, cause: cut() };
     let mut events = read_logged(log.session(&[&id]), lost(false)).await;
     assert_eq!(ended(&mut events[0]).1, Some(lost(true)), "it has printed");
 }

@@ -58,8 +58,11 @@ fn play(transcript: &str) -> String {
                 writeln!(log.lock().unwrap(), "    answers {request:?}").unwrap();
             }
             ["reconnect" | "replace"] => {
-                let (channel, question) =
-                    if line == "replace" { executions.replaced() } else { executions.reconnected() };
+                let (channel, question) = if line == "replace" {
+                    executions.replaced()
+                } else {
+                    executions.reconnected("a cut".to_owned())
+                };
                 probe.clone_from(&question.header.msg_id);
                 writeln!(log.lock().unwrap(), "    asks on {channel:?}: {}", question.message_type())
                     .unwrap();

@@ -32,7 +32,7 @@ fn passed(inbox: &mut Inbox) -> Vec<String> {
     std::iter::from_fn(|| inbox.pop())
         .map(|received| match received {
             Received::Message(message) => format!("{} {}", message.header.kind, message.content.as_str()),
-            Received::Reconnected => "Reconnected".to_owned(),
+            Received::Reconnected { .. } => "Reconnected".to_owned(),
             Received::Replaced => "Replaced".to_owned(),
             _ => panic!("a server sends no such thing"),
         })
@@ -46,7 +46,7 @@ fn replayed_messages_pass_once() {
     inbox.push(of_kernel(2, "stream", &json!(2)), Instant::now());
     // Two threads of a kernel can take the same number.
     inbox.push(of_kernel(2, "stream", &json!(3)), Instant::now());
-    inbox.reconnected();
+    inbox.reconnected("a cut".to_owned());
     inbox.push(of_kernel(2, "stream", &json!(2)), Instant::now());
     inbox.push(of_kernel(3, "stream", &json!(4)), Instant::now());
     assert_eq!(passed(&mut inbox), ["stream 1", "stream 2", "stream 3", "Reconnected", "stream 4"]);
@@ -56,7 +56,7 @@ fn replayed_messages_pass_once() {
 fn messages_without_an_id_are_never_replays() {
     let mut inbox = Inbox::new("ours");
     for _ in 0..3 {
-        inbox.reconnected();
+        inbox.reconnected("a cut".to_owned());
         inbox.push(message("", "", "stream", &json!(1)), Instant::now());
     }
     assert_eq!(passed(&mut inbox).iter().filter(|line| *line == "stream 1").count(), 3);
@@ -122,7 +122,7 @@ fn flood(inbox: &mut Inbox, numbers: std::ops::Range<u32>) -> String {
         inbox.push(of_kernel(number, "stream", &json!(number)), Instant::now());
     }
     passed(inbox);
-    inbox.rate_limit_reset(Instant::now()).expect("there is too much").1.header.msg_id
+    inbox.rate_limit.question(Instant::now()).expect("there is too much").1.header.msg_id
 }
 
 fn answer(question: &str, number: u32, state: &str) -> Message {
@@ -138,7 +138,7 @@ fn late_answers_are_not_losses() {
     let question = flood(&mut inbox, 1..200);
     inbox.push(of_kernel(204, "status", &status("idle")), Instant::now());
     assert_eq!(passed(&mut inbox), [""; 0]);
-    assert!(inbox.is_holding());
+    assert!(inbox.held.is_some());
     // The replies, 201 and 203, come over other channels.
     inbox.push(answer(&question, 200, "busy"), Instant::now());
     inbox.push(answer(&question, 202, "idle"), Instant::now());
@@ -169,7 +169,7 @@ fn a_loss_is_reported_when_nothing_more_can_come() {
         let question = flood(&mut inbox, 1..200);
         inbox.push(of_kernel(214, "status", &status("idle")), Instant::now());
         assert_eq!(passed(&mut inbox), [""; 0], "{end}");
-        assert!(inbox.is_holding(), "{end}");
+        assert!(inbox.held.is_some(), "{end}");
         come(&mut inbox, &question);
         let lines = passed(&mut inbox);
         assert!(lines[0].contains("[Messages of the kernel are missing"), "{end}: {lines:?}");

@@ -193,7 +193,10 @@ async fn a_run_of_this_server_that_was_lost_is_found_again_and_is_of_no_earlier_
     let runner = left.session.workspace().runner();
     let (mut lost, _) = orphan(&left.details, 2);
     let (sender, events) = mpsc::unbounded_channel();
-    let outcome = Outcome::Lost { is_started: true, cause: kernel::LossCause::Disconnected };
+    let outcome = Outcome::Lost {
+        is_started: true,
+        cause: kernel::LossCause::Disconnected { cause: "a cut".to_owned() },
+    };
     sender.send((SystemTime::now(), Event::Finished(outcome))).unwrap();
     lost.execution.as_mut().unwrap().1 = events;
     let mut notices = Vec::new();
