@@ -32,14 +32,15 @@ pub(crate) trait Connector: Send + 'static {
     fn open(&mut self) -> impl Future<Output = Result<Self::Transport, String>> + Send;
 }
 
-/// Connects to a kernel and waits until it replies and its publications arrive.
-pub(crate) async fn connect(
-    connector: impl Connector,
+/// Connects to a kernel and waits until it replies and its publications arrive. From then on, `driven` carries its messages.
+pub(crate) async fn connect<C: Connector, T: Transport>(
+    connector: C,
     ready_timeout: Duration,
     process_end: impl Future<Output = String> + Send + 'static,
+    driven: impl FnOnce(C::Transport) -> T + Send + 'static,
 ) -> Result<Client, KernelError> {
     let serve = async |transport, ready, process_end, answer: Answer<Client>| {
-        let (client, driver) = drive(transport, ready);
+        let (client, driver) = drive(driven(transport), ready);
         // If the caller has gone, the client is dropped here and the driver ends at once.
         let _ = answer.send(Ok(client));
         drop(driver.run(process_end).await);

@@ -65,7 +65,8 @@ pub async fn connect_websocket(
     });
     let channels = Channels::new(Dialer::new(dial, session), outage, log, resume);
     let connector = WebSocketConnector { channels: Some(channels), is_fresh };
-    let client = connector::connect(connector, ready_timeout, std::future::pending()).await?;
+    let client =
+        connector::connect(connector, ready_timeout, std::future::pending(), |channels| channels).await?;
     // Those that take longer still run.
     let _ = timeout(SETTLE_TIMEOUT, unfinished.wait_for(|count| *count == 0)).await;
     Ok((client, events))

@@ -1,24 +1,20 @@
 //! Kernels reached directly over `ZeroMQ`, by their connection file.
 //!
-//! `sockets` implements this file's trait and is its default; `probe` asks over such sockets.
+//! `sockets` are the connections; `probe` asks over them.
 
 use std::io;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_protocol::connection_info::Transport as Kind;
 use tokio::net::TcpStream;
 use uuid::Uuid;
-use zeromq::ZmqResult;
 
 use crate::connector::{self, Connector};
-use kernel::Transport;
 use kernel::messages::Channel;
 use kernel::{Client, KernelError};
 
 mod probe;
-mod signature;
 mod sockets;
 mod wire;
 
@@ -37,25 +33,17 @@ pub async fn connect(
     is_fresh: bool,
     process_end: impl Future<Output = String> + Send + 'static,
 ) -> Result<Client, KernelError> {
-    let connector = ZmqConnector::<Sockets>::new(info, is_fresh)?;
-    connector::connect(connector, ready_timeout, process_end).await
+    connector::connect(ZmqConnector::new(info, is_fresh)?, ready_timeout, process_end, Sockets::new).await
 }
 
-/// Connections to one kernel over `ZeroMQ`.
-pub(crate) trait ZmqTransport: Transport + Sized {
-    fn open(info: &ConnectionInfo, session: &str) -> impl Future<Output = ZmqResult<Self>> + Send;
-}
-
-/// Opens connections of one kind to one kernel.
-pub(crate) struct ZmqConnector<T> {
+/// Opens connections to one kernel.
+pub(crate) struct ZmqConnector {
     info: ConnectionInfo,
     session: String,
     is_fresh: bool,
-    // A function type: the connector holds no transport, and is `Send` whatever `T` is.
-    transport: PhantomData<fn() -> T>,
 }
 
-impl<T> ZmqConnector<T> {
+impl ZmqConnector {
     pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
         // Without a key nothing is signed, whatever scheme is named.
         // Refused here, as later it would only look like silence: a kernel drops requests with a wrong signature.
@@ -65,12 +53,12 @@ impl<T> ZmqConnector<T> {
         }
         // Also the `ZeroMQ` identity: under that of another client, this one would take over its replies.
         let session = Uuid::new_v4().to_string();
-        Ok(Self { info: info.clone(), session, is_fresh, transport: PhantomData })
+        Ok(Self { info: info.clone(), session, is_fresh })
     }
 }
 
-impl<T: ZmqTransport> Connector for ZmqConnector<T> {
-    type Transport = T;
+impl Connector for ZmqConnector {
+    type Transport = RawSockets;
 
     const UNREACHED: &'static str = "it does not listen";
 
@@ -79,12 +67,12 @@ impl<T: ZmqTransport> Connector for ZmqConnector<T> {
         if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
     }
 
-    async fn open(&mut self) -> Result<T, String> {
+    async fn open(&mut self) -> Result<RawSockets, String> {
         if let Err(error) = probe_port(&self.info).await {
             tracing::trace!(%error, "the kernel does not listen yet");
             return Err(Self::UNREACHED.to_owned());
         }
-        let opened = T::open(&self.info, &self.session).await;
+        let opened = RawSockets::open(&self.info, &self.session).await;
         // Never final: `process_end` knows better than a failed handshake whether the kernel still lives.
         opened.map_err(|error| error.to_string())
     }

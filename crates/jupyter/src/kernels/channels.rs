@@ -15,8 +15,8 @@ pub(crate) struct Channels {
     is_limited: bool,
     /// Whether a machine's proxy answers for the server at times. It accepts the offer of a protocol, and then passes nothing on.
     is_behind_proxy: bool,
-    /// Of the last attempt.
-    failure: Mutex<Option<RestError>>,
+    /// The failure of the last attempt to open a socket, if it failed.
+    pub(crate) failure: Mutex<Option<RestError>>,
 }
 
 impl Channels {
@@ -25,15 +25,10 @@ impl Channels {
         Self { server, kernel: kernel.to_owned(), is_limited, is_behind_proxy, failure: Mutex::default() }
     }
 
-    /// The failure of the last attempt to open a socket, if it failed.
-    pub(crate) fn take_failure(&self) -> Option<RestError> {
-        self.failure.lock().take()
-    }
-
     async fn open(&self, session: &str, protocols: &[&str]) -> Result<Dialed, RestError> {
         let path = rest::channels_path(&self.kernel, session)?;
         let socket = self.server.websocket(&path, protocols).await?;
-        Ok(Dialed::new(socket.stream, socket.protocol))
+        Ok((Box::new(socket.stream), socket.protocol))
     }
 
     /// Whether an error says nothing of a machine's kernel: its proxy answers for the server, and a login may end.

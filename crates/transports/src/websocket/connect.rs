@@ -41,12 +41,12 @@ impl Dialer {
                 Err(DialError::Unreachable { cause })
             });
             match dialed {
-                Ok(dialed) => {
+                Ok((socket, protocol)) => {
                     // A server that selects nothing writes the legacy format (`select_subprotocol` in Jupyter Server).
-                    let is_v1 = dialed.protocol.as_deref() == Some(V1);
+                    let is_v1 = protocol.as_deref() == Some(V1);
                     let dialect = if is_v1 { Dialect::V1 } else { Dialect::Legacy };
                     tracing::debug!(?dialect, "the kernel's channels are open");
-                    return Ok(KernelSocket::new(dialed.socket, dialect, self.dial.network_timeout()));
+                    return Ok(KernelSocket::new(socket, dialect, self.dial.network_timeout()));
                 }
                 // Some servers refuse an offer that they do not know. What one supports does not change: later dials offer nothing.
                 Err(DialError::NoProtocol { .. }) if !self.is_legacy => self.is_legacy = true,

@@ -1,7 +1,5 @@
 //! Opening the WebSocket of a kernel, which the caller does.
 
-use std::fmt;
-
 use connection::NetworkTimeout;
 use futures_util::future::BoxFuture;
 use futures_util::{Sink, Stream};
@@ -24,25 +22,9 @@ impl<S> Socket for S where
 {
 }
 
-/// A kernel's channels, open.
-pub struct Dialed {
-    /// The socket. It should take messages of 1 GB and send without delay.
-    pub socket: Box<dyn Socket>,
-    /// The WebSocket subprotocol that the server selected.
-    pub protocol: Option<String>,
-}
-
-impl Dialed {
-    pub fn new(socket: impl Socket + 'static, protocol: Option<String>) -> Self {
-        Self { socket: Box::new(socket), protocol }
-    }
-}
-
-impl fmt::Debug for Dialed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dialed").field("protocol", &self.protocol).finish_non_exhaustive()
-    }
-}
+/// A kernel's channels, open: the socket, which should take messages of 1 GB and send without delay, and the WebSocket subprotocol
+/// that the server selected.
+pub type Dialed = (Box<dyn Socket>, Option<String>);
 
 /// Opens the WebSocket of one kernel.
 pub trait Dial: Send + Sync + 'static {

@@ -3,6 +3,7 @@
 //! <https://jupyter-server.readthedocs.io/en/latest/developers/websocket-protocols.html>
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use notebook::Json;
@@ -105,16 +106,18 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
     if count < 6 {
         return Err(Malformed::Offsets);
     }
-    let piece = |at: usize| {
-        let range = number(at)?..number(at + 1)?;
-        // `slice` panics outside of the frame, and the offsets are whatever the other end wrote.
-        let is_inside = range.start <= range.end && range.end <= frame.len();
-        if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
-    };
+    let piece = |at: usize| slice(frame, number(at)?..number(at + 1)?);
     let channel = channel(&piece(1)?)?;
     let message = Message::read(channel, piece(2)?, piece(3)?, piece(5)?)?.with_metadata(piece(4)?);
     let buffers: Result<Vec<_>, _> = (6..count).map(piece).collect();
     Ok(message.with_buffers(buffers?))
+}
+
+/// A part of a frame. The offsets are whatever the other end wrote.
+fn slice(frame: &Bytes, range: Range<usize>) -> Result<Bytes, Malformed> {
+    // `Bytes::slice` panics outside of the frame.
+    let is_inside = range.start <= range.end && range.end <= frame.len();
+    if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
 }
 
 fn write_legacy(channel: &str, parts: &[Bytes; 4]) -> Utf8Bytes {
@@ -160,10 +163,7 @@ fn buffers(frame: &Bytes) -> Result<Vec<Bytes>, Malformed> {
     let count = number(0)?;
     let piece = |at: usize| {
         // This format has no offset for the end, unlike the newer one (`serialize_binary_message`).
-        let end = if at == count { frame.len() } else { number(at + 1)? };
-        let range = number(at)?..end;
-        let is_inside = range.start <= range.end && range.end <= frame.len();
-        if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
+        slice(frame, number(at)?..if at == count { frame.len() } else { number(at + 1)? })
     };
     (1..=count).map(piece).collect()
 }

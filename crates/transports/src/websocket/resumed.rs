@@ -70,19 +70,15 @@ pub async fn read_logged(log: SessionLog, outcome: Outcome) -> Vec<TimedEvents> 
     inbox.resume(log.past, &mut followed);
     inbox.add(Received::Ended(outcome));
     let ready = Ready { language_info: Json::empty_object(), process: None };
-    let (_client, driver) = drive(Logged { inbox }, ready);
+    let (_client, driver) = drive(inbox, ready);
     driver.run(Box::pin(pending())).await;
     events
 }
 
-/// A connection over which nothing comes but what was logged.
-struct Logged {
-    inbox: Inbox,
-}
-
-impl Transport for Logged {
+/// As a connection over which nothing comes but what was logged.
+impl Transport for Inbox {
     async fn receive(&mut self) -> Option<Received> {
-        self.inbox.pop()
+        self.pop()
     }
 
     fn is_closed(&self) -> bool {

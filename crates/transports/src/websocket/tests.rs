@@ -51,7 +51,7 @@ struct Proxy {
 impl Dial for Proxy {
     fn dial<'a>(&'a self, _: &'a str, _: &'a [&'a str]) -> BoxFuture<'a, Result<Dialed, DialError>> {
         self.dials.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok(Dialed::new(Closed, None)) })
+        Box::pin(async { Ok((Box::new(Closed) as Box<dyn Socket>, None)) })
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage, ZmqResult};
 
-use super::{RawSockets, ZmqTransport, probe_port};
+use super::{RawSockets, probe_port};
 use crate::readiness::{Readiness, language_info};
 use kernel::messages::{Channel, Message};
 use kernel::{Received, Transport as _};

@@ -16,7 +16,6 @@ use zeromq::{
 };
 
 use super::wire::Wire;
-use crate::zmq::ZmqTransport;
 use kernel::Sequence;
 use kernel::messages::{self, Channel, Message, Outgoing};
 use kernel::{Received, Transport};
@@ -31,15 +30,9 @@ pub(crate) struct RawSockets {
     session: String,
 }
 
-impl ZmqTransport for RawSockets {
-    async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
-        Self::opened(info, session).await
-    }
-}
-
 impl RawSockets {
     /// Opens all connections, the subscription first. Boxed, so that its code is not again in each crate that connects.
-    fn opened<'s>(info: &'s ConnectionInfo, session: &'s str) -> BoxFuture<'s, ZmqResult<Self>> {
+    pub(crate) fn open<'s>(info: &'s ConnectionInfo, session: &'s str) -> BoxFuture<'s, ZmqResult<Self>> {
         Box::pin(async move {
             let mut iopub = SubSocket::new();
             // Before the connection: `zeromq` sends the subscriptions that it knows with the connection itself.
@@ -125,13 +118,9 @@ pub(crate) struct Sockets {
     held: Option<Message>,
 }
 
-impl ZmqTransport for Sockets {
-    async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
-        Ok(Self {
-            raw: RawSockets::open(info, session).await?,
-            sequence: Sequence::of_direct_connection(),
-            held: None,
-        })
+impl Sockets {
+    pub(super) fn new(raw: RawSockets) -> Self {
+        Self { raw, sequence: Sequence::of_direct_connection(), held: None }
     }
 }
 

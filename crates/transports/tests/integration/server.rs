@@ -315,7 +315,7 @@ impl Dial for TestDial {
                 Ok((socket, response)) => {
                     let selected = response.headers().get(SEC_WEBSOCKET_PROTOCOL);
                     let selected = selected.map(|selected| selected.to_str().unwrap().to_owned());
-                    Ok(Dialed::new(socket, selected))
+                    Ok((Box::new(socket) as Box<dyn transports::Socket>, selected))
                 }
                 Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(error))) => {
                     Err(DialError::NoProtocol { cause: error.to_string() })

@@ -133,7 +133,7 @@ impl ServerKernel {
             let (outage, log) = (self.outage.clone(), self.runs().map(|runs| runs.session_log()));
             let connected =
                 transports::connect_websocket(dial.clone(), outage, START_TIMEOUT, is_fresh, log).await;
-            refusal = dial.take_failure();
+            refusal = dial.failure.lock().take();
             connected.map(|(client, events)| {
                 if let Some(runs) = self.runs() {
                     runs.connected(&client, events);
