@@ -67,25 +67,17 @@ impl JupyterConnector {
         let _ = self.viewer.set(viewer);
     }
 
-    /// The address and token of the server that is asked for, and how it was chosen.
-    async fn address(
-        &self,
-        spec: &ServerSpec,
-    ) -> Result<(Address, Option<Secret>, Option<Discovered>), Error> {
-        if let Some(url) = &spec.url {
-            let (address, token) = address_and_token(url, spec.token.clone())?;
-            return Ok((address, token, None));
+    /// The address of the server that is asked for, and how it was chosen.
+    async fn address(&self, url: Option<&str>) -> Result<(Address, Option<Discovered>), Error> {
+        if let Some(url) = url {
+            return Ok((parse(url)?, None));
         }
-        let Some(discovery) = &self.discovery else {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "No server address was given.",
-                NextStep::GiveAddress,
-            ));
-        };
+        let discovery = self.discovery.as_ref().ok_or_else(|| {
+            let cause = "No server address was given.";
+            Error::new(ErrorKind::InvalidArgument, cause, NextStep::GiveAddress)
+        })?;
         let running = discover(discovery, &self.options).await.map_err(failure::of)?;
-        let token = spec.token.clone().or_else(|| running.address.token.clone());
-        Ok((running.address, token, Some(running.discovered)))
+        Ok((running.address, Some(running.discovered)))
     }
 
     /// The place that there is already for a server.
@@ -108,8 +100,9 @@ impl JupyterConnector {
                 format!("Use {PROVIDER:?}, or omit it."),
             ));
         }
-        let (address, token, discovered) = self.address(&spec).await?;
-        let kernels = spec.kernels.map(|(url, token)| address_and_token(&url, token)).transpose()?;
+        let (address, discovered) = self.address(spec.url.as_deref()).await?;
+        let token = spec.token.or_else(|| address.token.clone());
+        let kernels = spec.kernels.map(|(url, token)| Ok::<_, Error>((parse(&url)?, token))).transpose()?;
         let base = address.base.to_string();
         // The same documents with other kernels are another place.
         let name = match &kernels {
@@ -145,14 +138,13 @@ impl JupyterConnector {
     }
 }
 
-/// The parsed address, and the token: the given one, or the one in the address.
-fn address_and_token(url: &str, token: Option<Secret>) -> Result<(Address, Option<Secret>), Error> {
-    let address = Address::parse(url).map_err(failure::of)?;
-    let token = token.or_else(|| address.token.clone());
-    Ok((address, token))
+fn parse(url: &str) -> Result<Address, Error> {
+    Address::parse(url).map_err(failure::of)
 }
 
+/// The server at an address, with the given token, or the one in the address.
 fn source(address: &Address, token: Option<Secret>) -> Source {
+    let token = token.or_else(|| address.token.clone());
     let credentials = token.map_or(Credentials::None, Credentials::Token);
     Source::Given { url: address.base.to_string(), credentials }
 }

@@ -8,10 +8,9 @@ mod unreadable;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::join_all;
 use notebook::Notebook;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use place::{Error, Mode, NotebookPath};
 use rest::{ContentsQuery, EntryKind, Kind};
 use tokio::sync::OnceCell;
@@ -41,9 +40,9 @@ impl Documents {
         if mode == Mode::Create {
             self.create(&path).await?;
             // A document that was open at this path is of another file.
-            self.opened().remove(&path);
+            self.opened.lock().remove(&path);
         }
-        let mut slot = self.opened().entry(path.clone()).or_default().clone();
+        let mut slot = self.opened.lock().entry(path.clone()).or_default().clone();
         let mut before = None;
         if let Some(document) = slot.get().cloned()
             && document.is_displaced().await
@@ -70,7 +69,7 @@ impl Documents {
 
     /// Replaces a slot by a new one, unless another call has done so.
     fn replace(&self, path: &str, old: &Slot) -> Slot {
-        let mut opened = self.opened();
+        let mut opened = self.opened.lock();
         let slot = opened.entry(path.to_owned()).or_default();
         if Arc::ptr_eq(slot, old) {
             *slot = Slot::default();
@@ -81,11 +80,7 @@ impl Documents {
     /// Fails unless there is a notebook at the path.
     async fn check(&self, path: &str) -> Result<(), Error> {
         let shown = self.prefix.shown(path);
-        let asked = self.handle.attempt(|server| {
-            let path = path.to_owned();
-            async move { server.contents(&path, ContentsQuery::Attributes).await }
-        });
-        match asked.await {
+        match self.handle.contents(path, ContentsQuery::Attributes).await {
             Ok(entry) if entry.kind == EntryKind::Directory => {
                 Err(Error::not_a_notebook(&shown, "it is a folder"))
             }
@@ -98,12 +93,10 @@ impl Documents {
     }
 
     async fn create(&self, path: &str) -> Result<(), Error> {
-        let mut text = Vec::new();
-        Notebook::new().write(&mut text).map_err(Error::notebook_task_failed)?;
-        let text = Bytes::from(text);
+        let text = contents_api::text(&Notebook::new())?;
         let created = self.handle.attempt(|server| {
-            let (path, text) = (path.to_owned(), text.clone());
-            async move { server.create_notebook(&path, vec![text]).await }
+            let text = text.clone();
+            async move { server.create_notebook(path, vec![text]).await }
         });
         let shown = self.prefix.shown(path);
         match created.await {
@@ -119,12 +112,8 @@ impl Documents {
 
     /// Leaves all rooms.
     pub(crate) async fn leave(&self) {
-        let opened: Vec<_> = self.opened().values().filter_map(|slot| slot.get().cloned()).collect();
+        let opened: Vec<_> = self.opened.lock().values().filter_map(|slot| slot.get().cloned()).collect();
         join_all(opened.iter().map(|document| document.leave())).await;
-    }
-
-    fn opened(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
-        self.opened.lock()
     }
 }
 

@@ -4,11 +4,7 @@ use place::{Error, ErrorKind, Fault, NextStep};
 use rest::{Kind, RestError};
 
 pub(crate) fn of(error: RestError) -> Error {
-    if error.kind == Kind::Gone {
-        return Error::new(ErrorKind::Unavailable, error.cause.clone(), NextStep::StartMachine)
-            .with_fault(Fault::Remote)
-            .with_source(error);
-    }
+    let next = if error.kind == Kind::Gone { NextStep::StartMachine } else { error.next.clone() };
     let kind = match error.kind {
         Kind::NotFound => ErrorKind::NotFound,
         Kind::Conflict => ErrorKind::Conflict,
@@ -25,7 +21,9 @@ pub(crate) fn of(error: RestError) -> Error {
             ErrorKind::RemoteFailure
         }
     };
-    Error::new(kind, error.cause.clone(), error.next.clone()).with_source(error)
+    let (cause, is_gone) = (error.cause.clone(), error.kind == Kind::Gone);
+    let error = Error::new(kind, cause, next).with_source(error);
+    if is_gone { error.with_fault(Fault::Remote) } else { error }
 }
 
 pub(crate) fn no_notebook(path: &str, server: &str) -> Error {

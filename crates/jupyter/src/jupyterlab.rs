@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use place::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath, Showing};
-use rest::{EVENTS, RestError, Server, SocketStream};
+use rest::{EVENTS, Server, SocketStream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -81,7 +81,9 @@ impl JupyterLab {
         let (this, handle) = (self.this.clone(), self.handle.clone());
         place::spawn(async move {
             let answer = timeout(DETECT_TIMEOUT, async {
-                emit(&handle.server().await?, &command(IDENTIFY, &no_tab())).await
+                // It addresses no tab.
+                let arguments = json!({ "client_id": Uuid::new_v4().to_string() });
+                handle.server().await?.emit_event(&command(IDENTIFY, arguments)).await
             });
             let answer = answer.await;
             let Some(this) = this.upgrade() else { return };
@@ -108,7 +110,12 @@ impl JupyterLab {
                 // Before 0.3 a tab has no id.
                 TabAnswer::Done(_) => None,
             },
-            Err(_) => return Err(self.no_tab_error()),
+            Err(_) => {
+                let cause = format!("No browser tab shows the JupyterLab of {}.", self.handle.title());
+                let next =
+                    "Ask the person to open JupyterLab, then try again; everything else works without it.";
+                return Err(Error::new(ErrorKind::Unavailable, cause, next));
+            }
         };
         let mut arguments = json!({ "args": { "path": path } });
         if let Some(tab) = tab {
@@ -139,14 +146,6 @@ impl JupyterLab {
                 "It may still open the notebook, or a dialog may block it. Ask the person to check.",
             )),
         }
-    }
-
-    fn no_tab_error(&self) -> Error {
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("No browser tab shows the JupyterLab of {}.", self.handle.title()),
-            "Ask the person to open JupyterLab, then try again; everything else works without it.",
-        )
     }
 }
 
@@ -209,7 +208,7 @@ impl Tabs {
     async fn send(&mut self, name: &str, mut arguments: Value) -> Result<String, Error> {
         let request = Uuid::new_v4().to_string();
         arguments["requestId"] = request.as_str().into();
-        emit(&self.server, &command(name, &arguments)).await.map_err(failure::of)?;
+        self.server.emit_event(&command(name, arguments)).await.map_err(failure::of)?;
         Ok(request)
     }
 
@@ -230,20 +229,10 @@ impl Tabs {
     }
 }
 
-/// Arguments that address no tab. They serve to see whether the server has the toolkit.
-fn no_tab() -> Value {
-    json!({ "client_id": Uuid::new_v4().to_string() })
-}
-
 /// An event that requests a command.
-fn command(name: &str, arguments: &Value) -> Value {
-    let mut data = arguments.clone();
+fn command(name: &str, mut data: Value) -> Value {
     data["name"] = name.into();
     json!({ "schema_id": COMMAND, "version": "1", "data": data })
-}
-
-async fn emit(server: &Server, event: &Value) -> Result<(), RestError> {
-    server.emit_event(event).await
 }
 
 fn disconnected(why: &str) -> Error {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, join, join_all};
-use parking_lot::{Mutex, MutexGuard};
+use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
 use place::{
     EarlierRuns, Error, FoundRun, Future, Kernel, KernelChoice, KernelRequest, KernelSelector, Leftovers,
     NotebookPath, RunId, RunState, progress,
@@ -26,11 +26,11 @@ use tokio::time::timeout;
 
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
-use kernel::ServerKernel;
+use kernel::{Owner, ServerKernel};
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
 use runs::RunLogging;
-use sessions::{Sessions, StartedSession, has_kernel, is_of};
+use sessions::{Sessions, has_kernel, is_of};
 
 /// How long the first reply of a server may wait for the logs of earlier ones.
 const LEFT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -117,12 +117,11 @@ impl Kernels {
     /// The running kernels.
     pub(crate) async fn list(&self) -> Result<Vec<Arc<ServerKernel>>, Error> {
         let start = Instant::now();
-        let (models, ()) = join(self.handle.kernels(), self.specs.prefetch()).await;
-        let models = models?;
+        let models = self.handle.kernels().await?;
         self.specs.fetch_missing(&models, start).await;
         let listed: HashSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
         let lost: Vec<_> = {
-            let mut known = self.known();
+            let mut known = self.known.lock();
             let lost: Vec<String> =
                 known.keys().filter(|id| !listed.contains(id.as_str())).cloned().collect();
             lost.iter().filter_map(|id| known.remove(id)).collect()
@@ -234,30 +233,26 @@ impl Kernels {
             return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));
         }
         progress::report(format!("starting the kernel {}", kernelspec_choice::shown(&spec)));
-        let model = match (session, present) {
+        let (model, owner) = match (session, present) {
             // Only we use its kernel, or that is dead: the session gets the new one, and the server ends the old one.
             (Some(session), present)
                 if present.as_ref().is_none_or(|model| self.is_free(model, &sessions)) =>
             {
-                self.sessions.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
+                let kernel = SessionKernel::Named(spec.name.clone());
+                (self.sessions.change(&session.id, kernel).await?, Owner::Notebook)
             }
             (None, _) => match self.sessions.start(&notebook, &spec.name).await? {
-                StartedSession::Ours(model) => model,
-                StartedSession::Theirs(model) => {
+                (model, true) => (model, Owner::Notebook),
+                (model, false) => {
                     return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
                 }
             },
             // A person's kernel continues, and stays the one of the session. Nobody else could find the new one, so it ends
             // with us.
-            (Some(_), _) => {
-                let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook))).await?);
-                kernel.set_unattached();
-                query.replacement(&spec).into_iter().for_each(|notice| kernel.add_notice(notice));
-                return Ok(KernelChoice::Kernel { kernel, is_new: true });
-            }
+            (Some(_), _) => (self.start(&spec.name, Some(folder(&notebook))).await?, Owner::Unattached),
         };
         let kernel = self.adopt(model);
-        kernel.set_started_for_notebook();
+        kernel.set_owner(owner);
         query.replacement(&spec).into_iter().for_each(|notice| kernel.add_notice(notice));
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
@@ -269,9 +264,8 @@ impl Kernels {
         if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));
         }
-        let model = self.start(&spec.name, folder).await?;
-        let kernel = self.adopt(model);
-        kernel.set_unattached();
+        let kernel = self.adopt(self.start(&spec.name, folder).await?);
+        kernel.set_owner(Owner::Unattached);
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
@@ -292,14 +286,14 @@ impl Kernels {
         if model.execution_state.as_deref() == Some("dead") {
             return true;
         }
-        let Some(kernel) = self.known().get(&model.id).cloned() else { return false };
+        let Some(kernel) = self.known.lock().get(&model.id).cloned() else { return false };
         kernel.update(model.clone(), None);
         kernel.is_unattached() || kernel.is_only_ours()
     }
 
     /// Ends the kernels that we started for no notebook, and disconnects from the others.
     pub(crate) async fn shutdown(&self) {
-        let known: Vec<_> = self.known().values().cloned().collect();
+        let known: Vec<_> = self.known.lock().values().cloned().collect();
         let ending = known.iter().filter(|kernel| kernel.is_unattached()).map(|kernel| kernel.shutdown());
         for error in join_all(ending).await.into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "a kernel started by Cellbridge could not be stopped");
@@ -312,7 +306,7 @@ impl Kernels {
     /// The kernel of a model: the known one of this id, or a new one.
     fn adopt(&self, model: KernelModel) -> Arc<ServerKernel> {
         let spec = self.specs.named(&model.name);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         if let Some(kernel) = known.get(&model.id) {
             kernel.update(model, spec);
             return kernel.clone();
@@ -321,10 +315,6 @@ impl Kernels {
         let kernel = ServerKernel::new(self.handle.clone(), model, spec, self.run_logging.clone());
         known.insert(id, kernel.clone());
         kernel
-    }
-
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ServerKernel>>> {
-        self.known.lock()
     }
 }
 

@@ -12,7 +12,7 @@ use rest::{Entry, EntryKind, Kind, RestError};
 use crate::failure;
 use crate::paths::{Prefix, is_notebook};
 use crate::server_handle::ServerHandle;
-use walk::{Listed, Walk, folder, is_foreign, is_hidden, is_of_tools};
+use walk::{Listed, Walk, folder};
 
 pub(crate) use notebook_search::NotebookSearch;
 
@@ -26,14 +26,12 @@ pub(crate) async fn list(
     max_depth: usize,
 ) -> Result<Vec<FileEntry>, Error> {
     let root = prefix.strip(path)?;
-    let first = handle.attempt(|server| folder(server, root.clone())).await;
-    let first = first.map_err(|error| not_listed(path, handle, error))?;
-    let mut rows = Vec::new();
-    let mut walk = Walk::new(handle);
-    take(prefix, first, 0, max_depth, &mut rows, &mut walk);
-    while let Some(Listed { path, depth, entries }) = walk.next().await {
+    let first = folder(handle, &root).await.map_err(|error| not_listed(path, handle, error))?;
+    let mut walk = Walk::new(handle, max_depth);
+    let mut rows: Vec<_> = walk.enter(first, 0).iter().map(|entry| row(prefix, entry)).collect();
+    while let Some(Listed { path, entries }) = walk.next().await {
         match entries {
-            Ok(entries) => take(prefix, entries, depth, max_depth, &mut rows, &mut walk),
+            Ok(entries) => rows.extend(entries.iter().map(|entry| row(prefix, entry))),
             Err(error) => {
                 rows.retain(|row: &FileEntry| row.path != prefix.shown(&path));
                 rows.push(plain(prefix.shown(&path), FileKind::Unreadable(error.cause)));
@@ -53,7 +51,7 @@ pub(crate) async fn list(
 
 /// The paths of the notebooks in a folder; none if it cannot be listed.
 pub(crate) async fn notebooks_in(handle: &ServerHandle, path: &str) -> Vec<String> {
-    let entries = handle.attempt(|server| folder(server, path.to_owned())).await.unwrap_or_default();
+    let entries = folder(handle, path).await.unwrap_or_default();
     let paths =
         entries.into_iter().filter(|entry| entry.kind != EntryKind::Directory).map(|entry| entry.path);
     paths.filter(|path| is_notebook(path)).collect()
@@ -66,26 +64,6 @@ fn not_listed(path: &str, handle: &ServerHandle, error: RestError) -> Error {
         _ => return failure::of(error),
     };
     Error::new(ErrorKind::NotFound, format!("{what} {path:?} on {}.", handle.title()), NextStep::ListFiles)
-}
-
-fn take(
-    prefix: &Prefix,
-    entries: Vec<Entry>,
-    depth: usize,
-    max_depth: usize,
-    rows: &mut Vec<FileEntry>,
-    walk: &mut Walk<'_>,
-) {
-    let is_foreign = is_foreign(&entries);
-    for entry in entries.into_iter().filter(|entry| !is_hidden(&entry.name)) {
-        let is_folder = entry.kind == EntryKind::Directory;
-        if is_folder && depth < max_depth && (depth == 0 || !is_foreign) && !is_of_tools(&entry.name) {
-            walk.enter(entry.path.clone(), depth + 1);
-        }
-        if depth == 0 || !is_foreign {
-            rows.push(row(prefix, &entry));
-        }
-    }
 }
 
 fn row(prefix: &Prefix, entry: &Entry) -> FileEntry {

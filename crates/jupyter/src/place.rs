@@ -3,9 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::{BoxFuture, join3, ready};
-use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use place::{
     Discovered, Document, EarlierRuns, Error, ErrorKind, Existing, FileContent, FileEntry, Files,
@@ -50,34 +48,25 @@ pub struct Jupyter {
 impl Jupyter {
     /// Does not contact the servers yet.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let Settings {
-            documents,
-            kernels,
-            reconnect,
-            options,
-            prefix,
-            notebook,
-            kernel,
-            in_process,
-            run_logs,
-            capabilities,
-            machine,
-        } = settings;
-        let prefix = Prefix::new(prefix, machine.as_ref().map_or("", |machine| machine.root));
-        let mut handle = ServerHandle::new(documents, options.clone());
-        (handle.reconnect_pause, handle.capabilities, handle.machine) = (reconnect, capabilities, machine);
+        let root = settings.machine.as_ref().map_or("", |machine| machine.root);
+        let prefix = Prefix::new(settings.prefix, root);
+        let (options, in_process) = (settings.options, settings.in_process);
+        let mut handle = ServerHandle::new(settings.documents, options.clone());
+        handle.reconnect_pause = settings.reconnect;
+        (handle.capabilities, handle.machine) = (settings.capabilities, settings.machine);
         let handle = Arc::new(handle.with_in_process(in_process.clone()));
         // One handle, if it is one server: a login and the detection of its features happen once.
-        let kernel_handle =
-            kernels.map(|source| Arc::new(ServerHandle::new(source, options).with_in_process(in_process)));
+        let kernel_handle = settings
+            .kernels
+            .map(|source| Arc::new(ServerHandle::new(source, options).with_in_process(in_process)));
         let kernel_handle = kernel_handle.unwrap_or_else(|| handle.clone());
         Arc::new(Self {
             documents: Documents::new(handle.clone(), prefix.clone()),
             notebook_search: NotebookSearch::new(handle.clone(), prefix.clone()),
-            kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), kernel, run_logs),
+            kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), settings.kernel, settings.run_logs),
             jupyterlab: JupyterLab::new(handle.clone(), prefix.clone()),
             viewer: OnceLock::new(),
-            notebook: notebook.or_else(|| handle.notebook()),
+            notebook: settings.notebook.or_else(|| handle.notebook()),
             prefix,
             handle,
             kernel_handle,
@@ -112,15 +101,13 @@ impl Jupyter {
 
     /// Fails unless a file may be written at `path`. Returns whether there is one.
     async fn check_target(&self, path: &str, existing: Existing) -> Result<bool, Error> {
-        let attributes = |server: rest::Server| async move {
-            match server.contents(path, ContentsQuery::Attributes).await {
-                Ok(entry) => Ok(Some(entry.kind)),
-                Err(error) if error.kind == Kind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
+        let kind = match self.handle.contents(path, ContentsQuery::Attributes).await {
+            Ok(entry) => Ok(Some(entry.kind)),
+            Err(error) if error.kind == Kind::NotFound => Ok(None),
+            Err(error) => Err(failure::of(error)),
         };
         let shown = self.prefix.shown(path);
-        match self.detect_after(self.handle.call(attributes).await)? {
+        match self.detect_after(kind)? {
             Some(EntryKind::Directory) => Err(Error::is_folder(&shown)),
             Some(_) if existing == Existing::Keep => Err(Error::file_exists(&shown)),
             Some(EntryKind::Notebook) => Err(Error::is_notebook_file(&shown)),
@@ -301,32 +288,6 @@ impl Place for Jupyter {
     }
 }
 
-/// The pieces of a file, which fail at their end unless they are of this size together.
-fn whole(
-    pieces: BoxStream<'static, Result<Bytes, Error>>,
-    expected: u64,
-    server: String,
-) -> BoxStream<'static, Result<Bytes, Error>> {
-    let checked = stream::try_unfold((pieces, 0), move |(mut pieces, received)| {
-        let server = server.clone();
-        async move {
-            match pieces.next().await.transpose()? {
-                Some(piece) => {
-                    let received = received + piece.len() as u64;
-                    Ok(Some((piece, (pieces, received))))
-                }
-                None if received == expected => Ok(None),
-                None => {
-                    let cause =
-                        format!("Only {received} of the {expected} bytes of a file came from {server}.");
-                    Err(Error::new(ErrorKind::RemoteFailure, cause, "Nothing was copied; try again."))
-                }
-            }
-        }
-    });
-    checked.boxed()
-}
-
 impl Files for Jupyter {
     fn read(&self, path: &str) -> Future<'_, FileContent> {
         let path = self.prefix.strip(path);
@@ -334,19 +295,13 @@ impl Files for Jupyter {
             let path = &*path?;
             let mut expected = None;
             if self.handle.machine.is_some() {
-                // A proxy may answer a request for any file with a page of its own.
-                let asked = self
-                    .handle
-                    .call(|server| async move { server.contents(path, ContentsQuery::Attributes).await });
-                expected = asked.await?.size;
+                // A proxy may answer a request for any file with a page of its own, which has another size.
+                let asked = self.handle.contents(path, ContentsQuery::Attributes).await;
+                expected = asked.map_err(failure::of)?.size;
             }
             let download = self.handle.call(|server| async move { server.download(path).await }).await;
             let Download { size, pieces } = self.detect_after(download)?;
             let pieces = pieces.map_err(failure::of).boxed();
-            let pieces = match expected {
-                Some(expected) => whole(pieces, expected, self.handle.title()),
-                None => pieces,
-            };
             Ok(FileContent { size: expected.or(size), mode: None, pieces })
         }
         .boxed()

@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use connection::NetworkTimeout;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use place::{Discovered, Error, progress};
-use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server};
+use rest::{
+    Address, ContentsQuery, Credentials, Entry, KernelModel, Kind, Options, RestError, Secret, Server,
+};
 
 use crate::failure;
 use crate::running_server::{RunningServer, discover};
@@ -97,7 +99,7 @@ impl ServerHandle {
         if let Some(machine) = &self.machine {
             return machine.title.clone();
         }
-        match (&*self.found(), &self.source) {
+        match (&*self.found.lock(), &self.source) {
             (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => {
                 "this Jupyter server".to_owned()
             }
@@ -144,16 +146,16 @@ impl ServerHandle {
 
     /// The server, if it was needed before.
     pub(crate) fn known(&self) -> Option<Server> {
-        self.found().clone()
+        self.found.lock().clone()
     }
 
     /// The server, which need not be reachable.
     pub(crate) async fn server(&self) -> rest::Result<Server> {
-        if let Some(server) = self.found().clone() {
+        if let Some(server) = self.known() {
             return Ok(server);
         }
         let _one_at_a_time = self.preparing.lock().await;
-        if let Some(server) = self.found().clone() {
+        if let Some(server) = self.known() {
             return Ok(server);
         }
         let server = match &self.source {
@@ -166,7 +168,7 @@ impl ServerHandle {
                 running.server
             }
         };
-        *self.found() = Some(server.clone());
+        *self.found.lock() = Some(server.clone());
         Ok(server)
     }
 
@@ -187,6 +189,11 @@ impl ServerHandle {
         W: Future<Output = rest::Result<T>>,
     {
         self.attempt(work).await.map_err(failure::of)
+    }
+
+    /// What the server has at a path.
+    pub(crate) async fn contents(&self, path: &str, want: ContentsQuery) -> rest::Result<Entry> {
+        self.attempt(|server| async move { server.contents(path, want).await }).await
     }
 
     /// The running kernels.
@@ -292,15 +299,11 @@ impl ServerHandle {
         if !matches!(self.source, Source::Discover(_)) {
             return false;
         }
-        let mut found = self.found();
+        let mut found = self.found.lock();
         if found.as_ref().is_some_and(|found| found.base() == server.base()) {
             *found = None;
         }
         true
-    }
-
-    fn found(&self) -> MutexGuard<'_, Option<Server>> {
-        self.found.lock()
     }
 }
 

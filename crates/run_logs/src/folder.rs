@@ -101,11 +101,6 @@ impl RunLogs {
         read.flat_map(|past| past.running).collect()
     }
 
-    /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
-    pub fn leftovers(&self, server: &str) -> Vec<RunRecord> {
-        self.open_runs(server).into_iter().filter_map(|(run, is_left)| is_left.then_some(run)).collect()
-    }
-
     /// The runs of our servers, on any kernel of a Jupyter server, that are not acknowledged; with each, whether our server has ended.
     pub fn open_runs(&self, server: &str) -> Vec<(RunRecord, bool)> {
         let mut open = Vec::new();

@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 
 use crate::failure;
 use crate::server_handle::ServerHandle;
-use recover::{Found, Recovered};
+use recover::Found;
 
 /// Greatest age of the server's last answer about a file that is replaced.
 const FRESH: Duration = Duration::from_millis(50);
@@ -89,12 +89,10 @@ impl ContentsStore {
     }
 
     async fn request(&self, want: ContentsQuery) -> Result<Entry, Error> {
-        let path = self.path.clone();
-        let request = self.handle.attempt(|server| {
-            let path = path.clone();
-            async move { server.contents(&path, want).await }
-        });
-        let entry = request.await.map_err(|error| self.failure(error))?;
+        let entry = self.handle.contents(&self.path, want).await.map_err(|error| match error.kind {
+            rest::Kind::NotFound => failure::no_notebook(&self.path, &self.handle.title()),
+            _ => failure::of(error),
+        })?;
         *self.answered.lock() = Some(Instant::now());
         Ok(entry)
     }
@@ -114,13 +112,6 @@ impl ContentsStore {
             saved => saved,
         };
         saved.map(|entry| Version::of(&entry))
-    }
-
-    fn failure(&self, error: rest::RestError) -> Error {
-        if error.kind == rest::Kind::NotFound {
-            return failure::no_notebook(&self.path, &self.handle.title());
-        }
-        failure::of(error)
     }
 }
 
@@ -177,12 +168,8 @@ impl NotebookStore for ContentsStore {
         let written = match self.write(text).await {
             Ok(written) => written,
             Err(error) => {
-                return match self.recover(error, current, &edited, edits).await {
-                    Recovered::Written(Found { notebook, version }) => {
-                        Ok(Replaced::Written { notebook, version })
-                    }
-                    Recovered::NotWritten(error) => Err(error),
-                };
+                let Found { notebook, version } = self.recover(error, current, &edited, edits).await?;
+                return Ok(Replaced::Written { notebook, version });
             }
         };
         self.keep_copy(&edited).await;
@@ -195,7 +182,7 @@ impl NotebookStore for ContentsStore {
     }
 }
 
-fn text(notebook: &Notebook) -> Result<Bytes, Error> {
+pub(super) fn text(notebook: &Notebook) -> Result<Bytes, Error> {
     let mut text = Vec::new();
     notebook.write(&mut text).map_err(Error::notebook_task_failed)?;
     Ok(text.into())

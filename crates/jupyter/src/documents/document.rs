@@ -73,18 +73,18 @@ impl ServerDocument {
     }
 
     fn room(&self) -> Option<Arc<LiveDocument>> {
-        match &*self.known_backend() {
+        match &*self.backend.lock() {
             Some(Backend::Live(room)) => Some(room.clone()),
             _ => None,
         }
     }
 
-    fn known_backend(&self) -> parking_lot::MutexGuard<'_, Option<Backend>> {
-        self.backend.lock()
-    }
-
-    fn agents(&self) -> parking_lot::MutexGuard<'_, HashMap<SessionId, Presence>> {
-        self.agents.lock()
+    /// The notebook, if it has no room.
+    fn stored(&self) -> Option<Arc<StoredNotebook<ContentsStore>>> {
+        match &*self.backend.lock() {
+            Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
+            _ => None,
+        }
     }
 
     /// The backend; chosen if there is none.
@@ -93,11 +93,11 @@ impl ServerDocument {
             Some(Backend::Live(room)) if room.is_unavailable() => None,
             backend => backend.clone(),
         };
-        if let Some(backend) = usable(&self.known_backend()) {
+        if let Some(backend) = usable(&self.backend.lock()) {
             return Ok(backend);
         }
         let _one_at_a_time = self.choosing.lock().await;
-        if let Some(backend) = usable(&self.known_backend()) {
+        if let Some(backend) = usable(&self.backend.lock()) {
             return Ok(backend);
         }
         let backend = if let Some(room) = self.find_room().await? {
@@ -110,27 +110,23 @@ impl ServerDocument {
             }
             Backend::ContentsApi(Arc::new(stored))
         };
-        *self.known_backend() = Some(backend.clone());
+        *self.backend.lock() = Some(backend.clone());
         Ok(backend)
     }
 
     /// Joins the notebook's room. `None` if the server has no rooms.
     async fn find_room(&self) -> Result<Option<Arc<LiveDocument>>, Error> {
-        let (path, may_have_rooms) = (self.server_path.clone(), self.handle.capabilities.rooms);
-        let looked = self.handle.attempt(|server| {
-            let path = path.clone();
-            async move {
-                // Checked first: a server assigns a room to a missing file too.
-                let entry = server.contents(&path, ContentsQuery::Attributes).await?;
-                let size = entry.size.unwrap_or(0);
-                if !may_have_rooms {
-                    return Ok(None);
-                }
-                if server.collaboration_session(&path).await?.is_some() {
-                    return Ok(Some((Dialect::Collaboration, size)));
-                }
-                Ok(server.file_id(&path).await?.map(|_| (Dialect::ServerDocuments, size)))
+        let (path, may_have_rooms) = (&*self.server_path, self.handle.capabilities.rooms);
+        let looked = self.handle.attempt(|server| async move {
+            // Checked first: a server assigns a room to a missing file too.
+            let size = server.contents(path, ContentsQuery::Attributes).await?.size.unwrap_or(0);
+            if !may_have_rooms {
+                return Ok(None);
             }
+            if server.collaboration_session(path).await?.is_some() {
+                return Ok(Some((Dialect::Collaboration, size)));
+            }
+            Ok(server.file_id(path).await?.map(|_| (Dialect::ServerDocuments, size)))
         });
         let found = looked.await.map_err(|error| match error.kind {
             rest::Kind::NotFound => failure::no_notebook(&self.path, &self.handle.title()),
@@ -152,8 +148,8 @@ impl ServerDocument {
         if dialect == Dialect::ServerDocuments {
             self.handle.set_unlimited();
         }
-        for (agent, presence) in &*self.agents() {
-            room.set_presence(*agent, Some(presence.clone()));
+        for (agent, presence) in &*self.agents.lock() {
+            room.state().replica.set_presence(*agent, Some(presence.clone()));
         }
         Ok(Some(room))
     }
@@ -165,15 +161,12 @@ impl ServerDocument {
         if !self.handle.capabilities.rooms || matches!(backend, Backend::Live(_)) {
             return Ok(backend);
         }
-        let path = self.server_path.clone();
-        let asked = self.handle.call(|server| {
-            let path = path.clone();
-            async move { server.collaboration_session(&path).await }
-        });
+        let path = &*self.server_path;
+        let asked = self.handle.call(|server| async move { server.collaboration_session(path).await });
         if asked.await?.is_none() {
             return Ok(backend);
         }
-        *self.known_backend() = None;
+        *self.backend.lock() = None;
         self.backend().await
     }
 
@@ -188,7 +181,8 @@ impl ServerDocument {
     /// Reports the edits that the document lost which was open at its path before.
     pub(crate) fn inherit_lost_edits(&self, before: &Self) {
         if let (Some(room), Some(before)) = (self.room(), before.room()) {
-            room.add_lost_edits(before.abandon_edits());
+            let lost = before.state().pending.abandon();
+            room.state().pending.add_lost(lost);
         }
     }
 
@@ -217,10 +211,7 @@ impl ServerDocument {
             loop {
                 tokio::time::sleep(POLL_INTERVAL).await;
                 let Some(this) = this.upgrade() else { return };
-                let stored = match &*this.known_backend() {
-                    Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
-                    _ => None,
-                };
+                let stored = this.stored();
                 if this.changes.receiver_count() == 0 {
                     *this.is_polled.lock() = false;
                     return;
@@ -278,10 +269,7 @@ impl Document for ServerDocument {
 
     fn record_ids(&self, record: IdRecord) -> BoxFuture<'_, ()> {
         let _ = self.ids.set(record.clone());
-        let stored = match &*self.known_backend() {
-            Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
-            _ => None,
-        };
+        let stored = self.stored();
         async move {
             if let Some(stored) = stored {
                 stored.record_ids(record).await;
@@ -303,33 +291,34 @@ impl Document for ServerDocument {
 
     fn set_running(&self, cell: &CellId, is_running: bool) -> Future<'_, ()> {
         if let Some(room) = self.room() {
-            room.set_running(cell, is_running);
+            room.state().replica.set_running(cell, is_running);
         }
         ready(Ok(())).boxed()
     }
 
     fn running_cells(&self) -> Vec<CellId> {
-        self.room().map(|room| room.running()).unwrap_or_default()
+        self.room().map(|room| room.state().replica.running()).unwrap_or_default()
     }
 
     fn set_presence(&self, session: SessionId, presence: Option<Presence>) {
         match &presence {
-            Some(presence) => self.agents().insert(session, presence.clone()),
-            None => self.agents().remove(&session),
+            Some(presence) => self.agents.lock().insert(session, presence.clone()),
+            None => self.agents.lock().remove(&session),
         };
         if let Some(room) = self.room() {
-            room.set_presence(session, presence);
+            room.state().replica.set_presence(session, presence);
         }
     }
 
     fn selected(&self) -> Option<CellId> {
-        self.room()?.selected()
+        self.room()?.state().replica.selected()
     }
 
     fn suspend(&self) -> BoxFuture<'_, ()> {
         // Only the room knows which edits are not in the file yet, or were lost.
         let left = self
-            .known_backend()
+            .backend
+            .lock()
             .take_if(|backend| !matches!(backend, Backend::Live(room) if !room.is_settled()));
         async move {
             if let Some(Backend::Live(room)) = left {
@@ -340,11 +329,11 @@ impl Document for ServerDocument {
     }
 
     fn notice(&self) -> Option<String> {
-        match &*self.known_backend() {
+        match &*self.backend.lock() {
             Some(Backend::ContentsApi(_)) => Some(notice(&self.handle)),
             Some(Backend::Live(room)) => {
-                let renamed = room
-                    .renamed()
+                let renamed = room.state().renamed();
+                let renamed = renamed
                     .map(|path| format!("The file was renamed after it was opened; it is now {path:?}."));
                 let lost = room.lost_edits().map(|lost| format!("Warning: {lost}"));
                 let notices: Vec<String> = [renamed, lost].into_iter().flatten().collect();

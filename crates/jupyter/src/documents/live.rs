@@ -16,16 +16,16 @@ mod shared;
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::{CellId, Edit, Notebook};
-use parking_lot::Mutex;
-use place::{Applied, Error, Expected, Presence, SessionId};
+use notebook::{Edit, Notebook};
+use parking_lot::{Mutex, MutexGuard};
+use place::{Applied, Error, Expected};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use ydoc::Dialect;
 
 use crate::server_handle::ServerHandle;
-use shared::Shared;
+use shared::{Shared, State};
 
 /// Time limit for leaving a room.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -69,6 +69,11 @@ impl LiveDocument {
         state.pending.is_empty() && state.renamed().is_none() && state.pending.lost().is_none()
     }
 
+    /// What is known of the document. Never locked across an await.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state()
+    }
+
     pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
         self.shared.synced().await?;
         self.shared.snapshot(&mut self.shared.state())
@@ -93,42 +98,9 @@ impl LiveDocument {
         }
     }
 
-    pub(crate) fn set_running(&self, cell: &CellId, is_running: bool) {
-        self.shared.state().replica.set_running(cell, is_running);
-    }
-
-    pub(crate) fn running(&self) -> Vec<CellId> {
-        self.shared.state().replica.running()
-    }
-
-    pub(crate) fn set_presence(&self, agent: SessionId, presence: Option<Presence>) {
-        self.shared.state().replica.set_presence(agent, presence);
-    }
-
-    /// The cell that a person has selected.
-    pub(crate) fn selected(&self) -> Option<CellId> {
-        self.shared.state().replica.selected()
-    }
-
-    /// Where the notebook is now, if it was renamed.
-    pub(crate) fn renamed(&self) -> Option<String> {
-        self.shared.state().renamed()
-    }
-
     /// Whether another file is now at the path under which this one was opened.
     pub(crate) async fn is_displaced(&self) -> bool {
         file_lookup::is_displaced(&self.shared).await
-    }
-
-    /// Gives up all pending edits, because another file is at the notebook's path. Returns the lost edits that were not
-    /// reported yet.
-    pub(crate) fn abandon_edits(&self) -> Vec<String> {
-        self.shared.state().pending.abandon()
-    }
-
-    /// Reports edits that another document lost as if this one had lost them.
-    pub(crate) fn add_lost_edits(&self, lost: Vec<String>) {
-        self.shared.state().pending.add_lost(lost);
     }
 
     /// A sentence about edits that were lost, until an answer has reported it.

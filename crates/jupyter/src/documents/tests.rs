@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use notebook::{CellType, Edit, NewCell};
 use place::{Document as _, SaveStatus};
 use ydoc::Dialect;

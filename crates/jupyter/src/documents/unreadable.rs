@@ -15,8 +15,7 @@ pub(super) async fn explained(handle: &ServerHandle, path: &str, error: Error) -
     if !error.cause.contains(UNEXPLAINED) {
         return error;
     }
-    let read = handle.attempt(|server| async move { server.contents(path, ContentsQuery::Text).await }).await;
-    match read {
+    match handle.contents(path, ContentsQuery::Text).await {
         Ok(entry) => match entry.content.map(Notebook::parse) {
             Some(Err(problem)) => Error::unreadable_notebook(path, problem),
             _ => error,

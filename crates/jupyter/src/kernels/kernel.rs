@@ -22,7 +22,8 @@ use crate::server_handle::ServerHandle;
 mod connecting;
 mod state;
 
-use state::{Owner, State, is_dead};
+pub(super) use state::Owner;
+use state::{State, is_dead};
 
 /// Why a kernel that the server no longer lists is gone.
 const SHUT_DOWN: &str = "the server has shut it down";
@@ -100,11 +101,6 @@ impl ServerKernel {
         self.state.lock().notices.push(notice);
     }
 
-    /// Records that we started it for no notebook's session: it ends with us.
-    pub(crate) fn set_unattached(&self) {
-        self.state.lock().owner = Owner::Unattached;
-    }
-
     /// Records that it is the kernel of a notebook's session now, so it does not end with us.
     pub(crate) fn attach(&self) {
         let mut state = self.state.lock();
@@ -113,9 +109,9 @@ impl ServerKernel {
         }
     }
 
-    /// Records that we started it for a notebook's session.
-    pub(crate) fn set_started_for_notebook(&self) {
-        self.state.lock().owner = Owner::Notebook;
+    /// Records that we started it, and for whom.
+    pub(crate) fn set_owner(&self, owner: Owner) {
+        self.state.lock().owner = owner;
     }
 
     pub(super) fn mark_used(&self) {

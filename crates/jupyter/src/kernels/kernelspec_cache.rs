@@ -1,10 +1,9 @@
 //! Caches the kernelspecs of a server. They change when somebody installs one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use place::Error;
 use rest::{KernelModel, Kernelspec, Kernelspecs};
 
@@ -24,8 +23,6 @@ pub(crate) struct KernelspecCache {
 struct Known {
     specs: Arc<Kernelspecs>,
     fetched: Instant,
-    /// The server does not list these, but runs kernels that were started from them.
-    missing: HashSet<String>,
 }
 
 impl KernelspecCache {
@@ -41,7 +38,7 @@ impl KernelspecCache {
     /// The kernelspecs as fetched since `start`, or fetched now.
     async fn fetched_since(&self, start: Option<Instant>) -> Result<Arc<Kernelspecs>, Error> {
         let known = || {
-            let known = self.known();
+            let known = self.known.lock();
             let known = known.as_ref().filter(|known| start.is_none_or(|start| known.fetched >= start));
             known.map(|known| known.specs.clone())
         };
@@ -55,7 +52,7 @@ impl KernelspecCache {
         let fetched = Instant::now();
         let specs = self.handle.call(|server| async move { server.kernelspecs().await }).await?;
         let specs = Arc::new(specs);
-        *self.known() = Some(Known { specs: specs.clone(), fetched, missing: HashSet::new() });
+        *self.known.lock() = Some(Known { specs: specs.clone(), fetched });
         Ok(specs)
     }
 
@@ -73,44 +70,19 @@ impl KernelspecCache {
         }
     }
 
-    /// Fetches them if that was never done. A failure is ignored: kernels can be listed without them.
-    pub(crate) async fn prefetch(&self) {
-        if self.known().is_none() {
-            log_failure(self.get().await);
-        }
-    }
-
-    /// Fetches them, unless that was done since `start`, if a kernel was started from one that is not in the cache.
+    /// Fetches them, unless that was done since `start`, if a kernel was started from one that is not in the cache. A failure is
+    /// ignored: kernels can be listed without them.
     pub(crate) async fn fetch_missing(&self, models: &[KernelModel], start: Instant) {
-        let unknown: Vec<_> = models.iter().filter(|model| !self.is_resolved(&model.name)).collect();
-        if unknown.is_empty() {
+        if models.iter().all(|model| self.named(&model.name).is_some()) {
             return;
         }
-        log_failure(self.fetched_since(Some(start)).await);
-        if let Some(known) = &mut *self.known() {
-            let is_missing = |name: &&String| known.specs.specs.iter().all(|spec| spec.name != **name);
-            let missing: Vec<_> =
-                unknown.into_iter().map(|model| &model.name).filter(is_missing).cloned().collect();
-            known.missing.extend(missing);
+        if let Err(error) = self.fetched_since(Some(start)).await {
+            tracing::debug!(%error, "kernels are shown without their kernelspecs");
         }
     }
 
     /// The kernelspec of this name, if it is in the cache.
     pub(crate) fn named(&self, name: &str) -> Option<Kernelspec> {
-        self.known().as_ref()?.specs.specs.iter().find(|spec| spec.name == name).cloned()
-    }
-
-    fn is_resolved(&self, name: &str) -> bool {
-        self.named(name).is_some() || self.known().as_ref().is_some_and(|known| known.missing.contains(name))
-    }
-
-    fn known(&self) -> MutexGuard<'_, Option<Known>> {
-        self.known.lock()
-    }
-}
-
-fn log_failure(specs: Result<Arc<Kernelspecs>, Error>) {
-    if let Err(error) = specs {
-        tracing::debug!(%error, "kernels are shown without their kernelspecs");
+        self.known.lock().as_ref()?.specs.specs.iter().find(|spec| spec.name == name).cloned()
     }
 }

@@ -27,8 +27,9 @@ impl Sessions {
     }
 
     /// Creates a session for a notebook that has none. The server looks for a session and creates one in two steps, and
-    /// another program may do the same in between. Then both use the older one, which the server lists first.
-    pub(super) async fn start(&self, notebook: &str, spec: &str) -> Result<StartedSession, Error> {
+    /// another program may do the same in between. Then both use the older one, which the server lists first. Returns its kernel, and
+    /// whether we started that.
+    pub(super) async fn start(&self, notebook: &str, spec: &str) -> Result<(KernelModel, bool), Error> {
         let ours = self.create(notebook, SessionKernel::Named(spec.to_owned())).await?;
         let id = ours.id.clone();
         let model = kernel_of(ours)?;
@@ -36,16 +37,16 @@ impl Sessions {
             Ok(sessions) => sessions,
             Err(error) => {
                 tracing::debug!(%error, "whether the notebook has two sessions is unknown");
-                return Ok(StartedSession::Ours(model));
+                return Ok((model, true));
             }
         };
         let mut of_it = sessions.into_iter().filter(|session| is_of(session, notebook));
         let is_ours_listed = |session: &SessionModel| session.id == id;
         let Some(first) = of_it.next().filter(|first| !is_ours_listed(first)) else {
-            return Ok(StartedSession::Ours(model));
+            return Ok((model, true));
         };
         let Some(theirs) = first.kernel.filter(|theirs| theirs.id != model.id) else {
-            return Ok(StartedSession::Ours(model));
+            return Ok((model, true));
         };
         if of_it.any(|session| is_ours_listed(&session)) {
             let id = id.as_str();
@@ -54,7 +55,7 @@ impl Sessions {
                 tracing::warn!(%error, "a second session of the notebook could not be ended");
             }
         }
-        Ok(StartedSession::Theirs(theirs))
+        Ok((theirs, false))
     }
 
     pub(super) async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
@@ -62,14 +63,6 @@ impl Sessions {
         let changed = self.handle.call(|server| async move { server.change_session(session, kernel).await });
         kernel_of(changed.await?)
     }
-}
-
-/// How a notebook got its session.
-pub(super) enum StartedSession {
-    /// We started its kernel.
-    Ours(KernelModel),
-    /// Somebody else started its kernel first.
-    Theirs(KernelModel),
 }
 
 pub(super) fn is_of(session: &SessionModel, notebook: &str) -> bool {

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::walk::{Walk, folder, is_foreign, is_hidden, is_of_tools};
+use super::walk::{Walk, folder};
+use crate::failure;
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
 
@@ -113,8 +114,7 @@ impl NotebookSearch {
             return Ok(found);
         }
         // Not in the background: starting a server through its Hub reports progress to the caller.
-        let root = self.prefix.strip("")?;
-        let root = self.handle.call(|server| folder(server, root.clone())).await?;
+        let root = folder(&self.handle, &self.prefix.strip("")?).await.map_err(failure::of)?;
         let found = Arc::new(watch::Sender::new(Found::default()));
         let search = run(self.handle.clone(), self.prefix.clone(), root, limit, found.clone());
         let task = AbortOnDropHandle::new(tokio::spawn(search));
@@ -131,32 +131,22 @@ async fn run(
     found: Arc<watch::Sender<Found>>,
 ) {
     let deadline = Instant::now() + MAX_DURATION;
-    let mut walk = Walk::new(&handle);
-    let (mut depth, mut entries) = (0, root);
+    let mut walk = Walk::new(&handle, MAX_DEPTH);
+    let mut entries = walk.enter(root, 0);
     let extent = loop {
-        let mut paths = Vec::new();
-        if !is_foreign(&entries) {
-            for entry in entries.into_iter().filter(|entry| !is_hidden(&entry.name)) {
-                match entry.kind {
-                    EntryKind::Directory if depth < MAX_DEPTH && !is_of_tools(&entry.name) => {
-                        walk.enter(entry.path, depth + 1);
-                    }
-                    EntryKind::Notebook => paths.push(prefix.shown(&entry.path).into()),
-                    _ => {}
-                }
-            }
-        }
+        let notebooks = entries.iter().filter(|entry| entry.kind == EntryKind::Notebook);
+        let mut paths = notebooks.map(|entry| prefix.shown(&entry.path).into()).collect();
         let mut count = 0;
         found.send_modify(|found| {
             found.paths.append(&mut paths);
             count = found.paths.len();
         });
-        if count > limit || walk.entered() > MAX_FOLDERS {
+        if count > limit || walk.entered > MAX_FOLDERS {
             break SearchExtent::Truncated;
         }
         match timeout_at(deadline, walk.next()).await {
             // A folder that cannot be read has no notebooks to show.
-            Ok(Some(listed)) => (depth, entries) = (listed.depth, listed.entries.unwrap_or_default()),
+            Ok(Some(listed)) => entries = listed.entries.unwrap_or_default(),
             Ok(None) => break SearchExtent::Complete,
             Err(_) => break SearchExtent::Truncated,
         }

@@ -111,15 +111,3 @@ async fn the_paths_of_a_machine_start_from_its_folder() {
     }
     assert!(place.open(&"vm:a1/Data.ipynb".into(), Mode::Connect).await.is_err());
 }
-
-#[tokio::test]
-async fn a_file_is_as_long_as_its_server_says() {
-    let received = async |expected| {
-        let pieces = stream::iter(["ab", "c"].map(|piece| Ok(Bytes::from(piece)))).boxed();
-        whole(pieces, expected, "the machine a1".to_owned()).try_collect::<Vec<_>>().await
-    };
-    assert_eq!(received(3).await.unwrap().concat(), b"abc");
-    for expected in [2, 4] {
-        assert!(received(expected).await.unwrap_err().cause.contains("Only 3 of the"), "{expected}");
-    }
-}

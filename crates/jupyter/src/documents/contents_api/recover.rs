@@ -11,14 +11,6 @@ use rest::{ContentsQuery, Entry, Kind, RestError};
 use super::{ContentsStore, Version, text};
 use crate::failure;
 
-/// What a failed write turned out to be.
-pub(super) enum Recovered {
-    /// It was written after all.
-    Written(Found),
-    /// It was not written.
-    NotWritten(Error),
-}
-
 /// The content of the file.
 pub(super) struct Found {
     pub(super) notebook: Notebook,
@@ -26,20 +18,21 @@ pub(super) struct Found {
 }
 
 impl ContentsStore {
-    /// Reads the file after writing `wanted` failed, and restores the content `before` if the file is truncated.
+    /// Reads the file after writing `wanted` failed, and restores the content `before` if the file is truncated. Returns what was
+    /// written after all.
     pub(super) async fn recover(
         &self,
         error: RestError,
         before: &CachedVersion<Version>,
         wanted: &Notebook,
         edits: &[Edit],
-    ) -> Recovered {
+    ) -> Result<Found, Error> {
         let may_be_written = matches!(
             error.kind,
             Kind::Server | Kind::NotFound | Kind::Unreachable | Kind::Timeout | Kind::Malformed
         );
         if !may_be_written {
-            return Recovered::NotWritten(failure::of(error));
+            return Err(failure::of(error));
         }
         let found = self.found().await.map(|mut found| {
             // The file may contain no ids.
@@ -51,7 +44,7 @@ impl ContentsStore {
         };
         let outcome = match found {
             Ok(found) if found.version.is_same(&before.version) => "The notebook on disk is unchanged.",
-            Ok(found) if is_written(&found.notebook) => return Recovered::Written(found),
+            Ok(found) if is_written(&found.notebook) => return Ok(found),
             Ok(_) => "Somebody else has replaced the notebook on disk.",
             Err(Unread::Unreadable) => match self.restore(&before.notebook).await {
                 Ok(()) => {
@@ -66,7 +59,7 @@ impl ContentsStore {
             Err(Unread::Unknown) => "The content on disk is now unknown.",
         };
         let error = failure::of(error);
-        Recovered::NotWritten(Error { cause: format!("{} {outcome}", error.cause), ..error })
+        Err(Error { cause: format!("{} {outcome}", error.cause), ..error })
     }
 
     async fn found(&self) -> Result<Found, Unread> {

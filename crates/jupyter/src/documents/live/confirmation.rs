@@ -73,13 +73,11 @@ async fn request_save(shared: &Shared, intents: &[Intent], deadline: Instant) ->
         }
         tracing::debug!(path = shared.path, ?reply, "the save is not confirmed; reading the file");
         let problem = match in_file(shared, intents, deadline).await {
-            Ok(Found::All) => return Confirmation::OnDisk,
-            Ok(Found::Overwritten) => return Confirmation::Lost,
-            Ok(Found::NotAll { is_writable: false }) => return Confirmation::ReadOnly,
-            Ok(Found::NotAll { .. }) if reply.outcome == SaveOutcome::Failed => {
+            Ok(Some(confirmation)) => return confirmation,
+            Ok(None) if reply.outcome == SaveOutcome::Failed => {
                 "the server could not save it; see its log".to_owned()
             }
-            Ok(Found::NotAll { .. }) => {
+            Ok(None) => {
                 "the server reports that it has saved the notebook, but the change is not in the file: its disk may \
                  be full, or the file not writable; see its log"
                     .to_owned()
@@ -125,8 +123,8 @@ async fn watch_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> C
         if !shared.is_synced() {
             return Confirmation::Lost;
         }
-        let modified = match modified(shared, deadline).await {
-            Ok(modified) => modified,
+        let modified = match contents(shared, ContentsQuery::Hash, deadline).await {
+            Ok(entry) => entry.last_modified,
             Err(error) if error.kind == Kind::NotFound && file_lookup::refresh(shared, deadline).await => {
                 continue;
             }
@@ -145,16 +143,12 @@ async fn watch_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> C
             continue;
         }
         match in_file(shared, intents, deadline).await {
-            Ok(Found::All) => return Confirmation::OnDisk,
-            Ok(Found::Overwritten) => return Confirmation::Lost,
-            Ok(Found::NotAll { is_writable: false }) => return Confirmation::ReadOnly,
+            Ok(Some(confirmation)) => return confirmation,
             // Another file may be at its path now.
-            Ok(Found::NotAll { .. })
-                if !is_location_checked && file_lookup::refresh(shared, deadline).await =>
-            {
+            Ok(None) if !is_location_checked && file_lookup::refresh(shared, deadline).await => {
                 is_location_checked = true;
             }
-            Ok(Found::NotAll { .. }) => {
+            Ok(None) => {
                 is_location_checked = true;
                 checked = Some(modified);
             }
@@ -165,32 +159,26 @@ async fn watch_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> C
     }
 }
 
-enum Found {
-    All,
-    NotAll {
-        is_writable: bool,
-    },
-    /// The document itself no longer shows all edits.
-    Overwritten,
-}
-
-/// Reads the file.
-async fn in_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> Result<Found, RestError> {
+/// Reads the file. `None` if it does not show all edits yet.
+async fn in_file(
+    shared: &Shared,
+    intents: &[Intent],
+    deadline: Instant,
+) -> Result<Option<Confirmation>, RestError> {
     let entry = contents(shared, ContentsQuery::Text, deadline).await?;
+    let unsaved = (!entry.is_writable).then_some(Confirmation::ReadOnly);
     let Some(mut file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
-        return Ok(Found::NotAll { is_writable: entry.is_writable });
+        return Ok(unsaved);
     };
     let live = {
         let mut state = shared.state();
         shared.snapshot(&mut state).ok()
     };
     if live.as_ref().is_some_and(|live| !intents.iter().all(|intent| intent.holds(live))) {
-        return Ok(Found::Overwritten);
+        return Ok(Some(Confirmation::Lost));
     }
-    if holds(&mut file, live.as_ref(), intents) {
-        return Ok(Found::All);
-    }
-    Ok(Found::NotAll { is_writable: entry.is_writable })
+    let is_saved = holds(&mut file, live.as_ref(), intents);
+    Ok(if is_saved { Some(Confirmation::OnDisk) } else { unsaved })
 }
 
 /// Whether a file shows edits that are in the document.
@@ -217,10 +205,6 @@ fn unreadable(error: &RestError) -> String {
         return "the file is not where it was: it was renamed or deleted on the server".to_owned();
     }
     format!("whether the server saved it is unknown: {}", error.cause)
-}
-
-async fn modified(shared: &Shared, deadline: Instant) -> Result<Option<String>, RestError> {
-    Ok(contents(shared, ContentsQuery::Hash, deadline).await?.last_modified)
 }
 
 /// The file, if the server answers in time.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::disconnect::{Disconnect, closed, lost};
 use super::inbound::handle_frame;
-use super::room_address::{RoomAddress, join};
+use super::room_address::join;
 use super::shared::Shared;
 use crate::failure;
 
@@ -48,7 +48,7 @@ pub(super) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
                 return;
             }
             Disconnect::Lost(_)
-                if !shared.is_synced() && address.as_ref().is_some_and(RoomAddress::is_file_missing) =>
+                if !shared.is_synced() && address.as_ref().is_some_and(|address| address.is_file_missing) =>
             {
                 Disconnect::Final(failure::no_notebook(&shared.path, &shared.handle.title()))
             }

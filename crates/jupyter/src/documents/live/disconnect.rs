@@ -39,19 +39,16 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
         // jupyter-server-documents: 4001 deleted through the server, 4002 deleted on disk.
         4404 | 4001 | 4002 => Disconnect::Final(failure::no_notebook(path, &server)),
         4400 => Disconnect::Final(unreadable(path, reason)),
-        4500 => Disconnect::Final(Error::new(
-            ErrorKind::RemoteFailure,
-            format!("The notebook {path:?} failed to open on {server}: {}", rest::safe(reason)),
-            "See the server's log; the next call tries again.",
-        )),
-        1003 if reason.contains("initialization_error") => Disconnect::Final(Error::new(
-            ErrorKind::RemoteFailure,
-            format!(
-                "The notebook {path:?} could not be opened as a live notebook on {server}: {}.",
-                rest::safe(reason)
-            ),
-            "See the server's log; the next call tries again.",
-        )),
+        4500 | 1003 if code == 4500 || reason.contains("initialization_error") => {
+            Disconnect::Final(Error::new(
+                ErrorKind::RemoteFailure,
+                format!(
+                    "The notebook {path:?} failed to open on {server}: {}.",
+                    rest::safe(reason).trim_end_matches('.')
+                ),
+                "See the server's log; the next call tries again.",
+            ))
+        }
         // jupyter-server-documents 0.3 keeps a room that it has stopped.
         1001 if shared.dialect == Dialect::ServerDocuments => Disconnect::Lost(Error::new(
             ErrorKind::Unavailable,

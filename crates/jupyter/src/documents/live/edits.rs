@@ -39,7 +39,7 @@ pub(super) async fn apply(
             Confirmation::NotYet(why) => {
                 let mut state = shared.state();
                 state.add_pending(intents);
-                state.location.invalidate();
+                state.location.set_verified(false);
                 break SaveStatus::NotYet(why);
             }
             Confirmation::Lost if retries == MAX_RETRIES => {

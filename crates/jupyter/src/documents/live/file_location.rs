@@ -42,24 +42,14 @@ impl FileLocation {
         Some(self.path(reported)).filter(|path| *path != self.opened_as)
     }
 
-    /// Records that the room has reported a new path.
-    pub(super) fn reported(&mut self) {
-        self.moved_to = None;
+    /// Records whether the file is known to be at its path.
+    pub(super) fn set_verified(&mut self, is_verified: bool) {
+        self.verified_at = is_verified.then(Instant::now);
     }
 
-    /// Records that the file may be elsewhere.
-    pub(super) fn invalidate(&mut self) {
-        self.verified_at = None;
-    }
-
-    /// Records that the file was found at its path.
-    pub(super) fn verified(&mut self) {
-        self.verified_at = Some(Instant::now());
-    }
-
-    /// Records where the file's id led.
-    pub(super) fn moved(&mut self, path: String) {
-        self.moved_to = Some(path);
+    /// Records where the file's id led; `None` if the room has reported a new path.
+    pub(super) fn set_moved(&mut self, path: Option<String>) {
+        self.moved_to = path;
     }
 
     /// The file's id, if it is known.
@@ -92,7 +82,7 @@ mod tests {
         tokio::time::advance(TRUSTED * 2).await;
         assert!(!unverified(&location, Dialect::Collaboration), "the room reports renames");
         assert!(unverified(&location, Dialect::ServerDocuments));
-        location.invalidate();
+        location.set_verified(false);
         assert!(unverified(&location, Dialect::Collaboration));
     }
 
@@ -101,7 +91,7 @@ mod tests {
         let mut location = FileLocation::new("x.ipynb".to_owned());
         location.joined("f", "moved.ipynb");
         assert_eq!(location.renamed(Some("x.ipynb".to_owned())).unwrap(), "moved.ipynb");
-        location.reported();
+        location.set_moved(None);
         assert_eq!(location.path(Some("again.ipynb".to_owned())), "again.ipynb");
         assert_eq!(location.renamed(Some("x.ipynb".to_owned())), None);
         assert!(location.joined("other", "x.ipynb"), "it is another file");

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rest::{ContentsQuery, RestError};
 use tokio::time::{Instant, timeout, timeout_at};
-use ydoc::Dialect;
 
+use super::room_address::ids;
 use super::shared::Shared;
 
 /// Time limit for asking the server; without an answer, the file counts as unmoved.
@@ -25,7 +25,7 @@ pub(super) async fn is_displaced(shared: &Shared) -> bool {
     if is_displaced {
         tracing::info!(path = shared.path, "another file is at the notebook's path");
     } else {
-        shared.state().location.verified();
+        shared.state().location.set_verified(true);
     }
     is_displaced
 }
@@ -39,13 +39,8 @@ async fn is_path_taken(shared: &Shared, id: &str) -> Result<bool, RestError> {
     if server.contents(&shared.path, ContentsQuery::Hash).await.is_err() {
         return Ok(false);
     }
-    let there = match shared.dialect {
-        Dialect::Collaboration => {
-            server.collaboration_session(&shared.path).await?.map(|session| session.file_id)
-        }
-        Dialect::ServerDocuments => server.file_id(&shared.path).await?,
-    };
-    Ok(there.is_some_and(|there| there != id))
+    let there = ids(&server, shared.dialect, &shared.path).await?;
+    Ok(there.is_some_and(|(there, _)| there != id))
 }
 
 /// Asks the server where the file is now. Returns whether that is another path than the one known so far.
@@ -58,7 +53,7 @@ pub(super) async fn refresh(shared: &Shared, deadline: Instant) -> bool {
     let is_elsewhere = path != state.path_now();
     if is_elsewhere {
         tracing::info!(from = shared.path, to = path, "the notebook was renamed");
-        state.location.moved(path);
+        state.location.set_moved(Some(path));
     }
     is_elsewhere
 }

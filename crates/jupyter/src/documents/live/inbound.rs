@@ -7,6 +7,7 @@ use tokio_tungstenite::tungstenite::Bytes;
 use tokio_util::task::AbortOnDropHandle;
 use ydoc::RoomEvent;
 
+use super::connection_state::{ConnectionState, Stage};
 use super::edits;
 use super::shared::Shared;
 
@@ -40,18 +41,18 @@ fn handle(shared: &Arc<Shared>, frame: &[u8]) {
                 if edits::reconcile(shared, state) {
                     let shared = shared.clone();
                     let confirming = place::spawn(async move { edits::confirm_pending(&shared).await });
-                    state.set_confirming(AbortOnDropHandle::new(confirming));
+                    state.confirming = Some(AbortOnDropHandle::new(confirming));
                 }
                 // Others may have changed it in the meantime.
                 is_changed |= shared.is_reconnecting();
-                shared.set_synced();
+                shared.connection.send_replace(ConnectionState::new(Stage::Synced));
             }
             RoomEvent::Changed => is_changed |= was_synced,
             RoomEvent::PathChanged(path) => {
                 if path != shared.path {
                     tracing::info!(from = shared.path, to = path, "the notebook was renamed");
                 }
-                state.location.reported();
+                state.location.set_moved(None);
             }
             RoomEvent::Malformed(problem) => {
                 tracing::warn!(path = shared.path, problem, "the room sent a malformed message");
@@ -61,7 +62,7 @@ fn handle(shared: &Arc<Shared>, frame: &[u8]) {
         }
     }
     if is_changed {
-        shared.notify_changed();
+        shared.changes.send_modify(|count| *count += 1);
     }
-    shared.notify_inbound();
+    shared.inbound.send_modify(|count| *count += 1);
 }

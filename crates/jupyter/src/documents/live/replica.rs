@@ -11,7 +11,7 @@ use ydoc::{ApplyError, LiveNotebook, Room, RoomEvent, YError};
 use super::save_queue::{Reply, SaveQueue};
 
 /// It survives connections; its document does not.
-pub(super) struct Replica {
+pub(crate) struct Replica {
     live: LiveNotebook,
     room: Room,
     /// Whether the whole document has arrived on this connection, or on the last one.
@@ -128,17 +128,17 @@ impl Replica {
         self.live.hash()
     }
 
-    pub(super) fn set_running(&mut self, cell: &CellId, is_running: bool) {
+    pub(crate) fn set_running(&mut self, cell: &CellId, is_running: bool) {
         if let Some(update) = self.live.set_running(cell, is_running) {
             self.send_update(&update);
         }
     }
 
-    pub(super) fn running(&self) -> Vec<CellId> {
+    pub(crate) fn running(&self) -> Vec<CellId> {
         self.live.running()
     }
 
-    pub(super) fn set_presence(&mut self, agent: SessionId, presence: Option<Presence>) {
+    pub(crate) fn set_presence(&mut self, agent: SessionId, presence: Option<Presence>) {
         if self.presences.get(&agent) == presence.as_ref() {
             return;
         }
@@ -162,7 +162,7 @@ impl Replica {
         }
     }
 
-    pub(super) fn selected(&self) -> Option<CellId> {
+    pub(crate) fn selected(&self) -> Option<CellId> {
         self.room.selected(&self.live)
     }
 

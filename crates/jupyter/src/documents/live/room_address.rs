@@ -16,14 +16,7 @@ pub(super) struct RoomAddress {
     /// The path of the file at that time.
     path: String,
     /// The file is not at its path: if the room does not find it either, it was deleted.
-    is_file_missing: bool,
-}
-
-impl RoomAddress {
-    /// Whether a failure to join means that the file was deleted.
-    pub(super) fn is_file_missing(&self) -> bool {
-        self.is_file_missing
-    }
+    pub(super) is_file_missing: bool,
 }
 
 /// Opens the room's socket.
@@ -102,14 +95,7 @@ async fn find(
     }
     let address = match (file, known) {
         (Ok(_), _) => {
-            let ids = match dialect {
-                Dialect::Collaboration => {
-                    let session = server.collaboration_session(&path).await?;
-                    session.map(|session| (session.file_id, Some(session.session_id)))
-                }
-                Dialect::ServerDocuments => server.file_id(&path).await?.map(|file_id| (file_id, None)),
-            };
-            let Some((file_id, session_id)) = ids else { return Ok(None) };
+            let Some((file_id, session_id)) = ids(server, dialect, &path).await? else { return Ok(None) };
             RoomAddress { file_id, session_id, path, is_file_missing: false }
         }
         // Perhaps it was renamed while we were disconnected: the id still leads to it.
@@ -129,4 +115,19 @@ async fn find(
         }
         Err(error) => Err(error),
     }
+}
+
+/// The ids of a file and, with jupyter-collaboration, of a session in its room. `None` if the server has no rooms of this dialect.
+pub(super) async fn ids(
+    server: &Server,
+    dialect: Dialect,
+    path: &str,
+) -> Result<Option<(String, Option<String>)>, RestError> {
+    Ok(match dialect {
+        Dialect::Collaboration => {
+            let session = server.collaboration_session(path).await?;
+            session.map(|session| (session.file_id, Some(session.session_id)))
+        }
+        Dialect::ServerDocuments => server.file_id(path).await?.map(|file_id| (file_id, None)),
+    })
 }

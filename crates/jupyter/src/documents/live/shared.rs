@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 use ydoc::{Dialect, Intent, PendingEdits, YError};
 
-use super::connection_state::ConnectionState;
+use super::connection_state::{ConnectionState, Stage};
 use super::disconnect::Disconnect;
 use super::file_location::FileLocation;
 use super::replica::Replica;
@@ -27,11 +27,11 @@ pub(super) struct Shared {
     /// megabyte of the notebook adds a second.
     pub(super) load_timeout: Duration,
     state: Mutex<State>,
-    connection: watch::Sender<ConnectionState>,
+    pub(super) connection: watch::Sender<ConnectionState>,
     /// Counts changes by others.
-    changes: watch::Sender<u64>,
+    pub(super) changes: watch::Sender<u64>,
     /// Counts frames from the room.
-    inbound: watch::Sender<u64>,
+    pub(super) inbound: watch::Sender<u64>,
     /// Ends the pause before the next attempt to connect.
     wake: Notify,
     /// Whether a call has needed the connection, so that a stopped server may be started.
@@ -39,12 +39,12 @@ pub(super) struct Shared {
 }
 
 /// Never locked across an await.
-pub(super) struct State {
-    pub(super) replica: Replica,
+pub(crate) struct State {
+    pub(crate) replica: Replica,
     pub(super) location: FileLocation,
-    pub(super) pending: PendingEdits,
-    /// Confirms the pending edits that were applied to a new document.
-    confirming: Option<AbortOnDropHandle<()>>,
+    pub(crate) pending: PendingEdits,
+    /// Confirms the pending edits that were applied to a new document. One that is replaced is stopped.
+    pub(super) confirming: Option<AbortOnDropHandle<()>>,
 }
 
 impl Shared {
@@ -67,7 +67,7 @@ impl Shared {
             load_timeout: handle.network_timeout().operation() + Duration::from_secs(size >> 20),
             handle,
             state: Mutex::new(state),
-            connection: watch::Sender::new(ConnectionState::new()),
+            connection: watch::Sender::new(ConnectionState::new(Stage::Connecting)),
             changes,
             inbound: watch::Sender::new(0),
             wake: Notify::new(),
@@ -85,16 +85,16 @@ impl Shared {
     }
 
     pub(super) fn is_synced(&self) -> bool {
-        self.connection.borrow().is_synced()
+        self.connection.borrow().stage == Stage::Synced
     }
 
     pub(super) fn has_no_rooms(&self) -> bool {
-        matches!(*self.connection.borrow(), ConnectionState::NoRooms(_))
+        self.connection.borrow().stage == Stage::NoRooms
     }
 
     /// Whether the connection was there once, and is being made again.
     pub(super) fn is_reconnecting(&self) -> bool {
-        matches!(*self.connection.borrow(), ConnectionState::Reconnecting(_))
+        self.connection.borrow().stage == Stage::Reconnecting
     }
 
     /// Whether a call waits for the connection now.
@@ -112,15 +112,11 @@ impl Shared {
         self.wake.notified().await;
     }
 
-    pub(super) fn set_synced(&self) {
-        self.connection.send_replace(ConnectionState::Synced);
-    }
-
     /// Returns whether the next attempt to connect waits for a call.
     pub(super) fn set_disconnected(&self, disconnect: Disconnect) -> bool {
         self.state().replica.disconnect();
         let next = self.connection.borrow().disconnected(disconnect);
-        let is_suspended = next.is_suspended();
+        let is_suspended = next.is_suspended;
         self.connection.send_replace(next);
         is_suspended
     }
@@ -134,10 +130,10 @@ impl Shared {
             self.wake.notify_one();
         }
         // Attempts that failed before this call say nothing about the next one.
-        let failures = connection.borrow().failures();
+        let failures = connection.borrow().failures;
         loop {
             let state = connection.borrow_and_update().clone();
-            let is_settled = state.is_synced() || state.is_failed() && state.failures() > failures;
+            let is_settled = state.stage == Stage::Synced || state.is_failed() && state.failures > failures;
             if is_settled || timeout_at(deadline, connection.changed()).await.is_err() {
                 let error = self.connection.borrow().error(&self.path, &self.handle.title());
                 return error.map_or(Ok(()), Err);
@@ -155,14 +151,6 @@ impl Shared {
         Error::unreadable_notebook(&self.path, error)
     }
 
-    pub(super) fn notify_changed(&self) {
-        self.changes.send_modify(|count| *count += 1);
-    }
-
-    pub(super) fn notify_inbound(&self) {
-        self.inbound.send_modify(|count| *count += 1);
-    }
-
     pub(super) fn inbound(&self) -> watch::Receiver<u64> {
         self.inbound.subscribe()
     }
@@ -175,7 +163,7 @@ impl State {
     }
 
     /// The path of the file, if it is no longer the one under which it was opened.
-    pub(super) fn renamed(&self) -> Option<String> {
+    pub(crate) fn renamed(&self) -> Option<String> {
         self.location.renamed(self.replica.path())
     }
 
@@ -187,10 +175,5 @@ impl State {
                 "too many edits wait to be saved; the oldest are not applied again if they are lost"
             );
         }
-    }
-
-    /// Replaces the task that confirms edits; a task that still runs is stopped.
-    pub(super) fn set_confirming(&mut self, task: AbortOnDropHandle<()>) {
-        self.confirming = Some(task);
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct State {
 
 /// Who a kernel belongs to, which decides when it may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// Others started it.
     Others,
     /// We started it for the session of a notebook, and it stays with that.

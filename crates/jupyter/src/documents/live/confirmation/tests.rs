@@ -51,7 +51,7 @@ async fn a_silent_server_is_waited_for_until_the_deadline() {
     let deadline = || Instant::now() + Duration::from_millis(20);
     let requests = async {
         let kinds = [
-            modified(&shared, deadline()).await.map(drop).unwrap_err().kind,
+            contents(&shared, ContentsQuery::Hash, deadline()).await.map(drop).unwrap_err().kind,
             in_file(&shared, &[], deadline()).await.map(drop).unwrap_err().kind,
         ];
         assert_eq!(kinds, [Kind::Timeout; 2]);
