@@ -51,6 +51,11 @@ impl std::fmt::Display for MachineId {
     }
 }
 
+/// Path of the types of machines that could be started.
+pub(crate) const SPECS: &str = "v1beta/runtimespecs";
+pub(crate) const SUBSCRIPTION: &str = "v1beta/subscription";
+pub(crate) const MACHINES: &str = "v1beta/runtimes";
+
 /// A request to the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -61,21 +66,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    fn get(path: impl Into<String>) -> Self {
+    pub(crate) fn get(path: impl Into<String>) -> Self {
         Self { method: Method::GET, path: path.into(), body: None }
-    }
-
-    /// What could be started.
-    pub(crate) fn specs() -> Self {
-        Self::get("v1beta/runtimespecs")
-    }
-
-    pub(crate) fn subscription() -> Self {
-        Self::get("v1beta/subscription")
-    }
-
-    pub(crate) fn machines() -> Self {
-        Self::get("v1beta/runtimes")
     }
 
     pub(crate) fn machine(id: &MachineId) -> Self {

@@ -117,6 +117,8 @@ impl Failure {
 
 fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
     let person = |kind, cause: &str, next: NextStep| Error::new(kind, cause, next).with_fault(Fault::Person);
+    let remote =
+        |kind, cause: &str, next: &'static str| Error::new(kind, cause, next).with_fault(Fault::Remote);
     match (refusal.code, refusal.reason.as_deref(), subject) {
         (_, Some("TOO_MANY_ACTIVE_RUNTIMES"), Subject::Start(_, running)) => too_many(running),
         (_, Some("DENYLISTED"), _) => person(
@@ -125,16 +127,16 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             format!("Do not try again. The person can read Google's rules at {RULES}").into(),
         ),
         (_, Some("QUOTA_EXCEEDED_USAGE_TIME"), _) => {
-            let kind =
-                if let Subject::Start(kind, _) = subject { format!(" ({kind})") } else { String::new() };
+            let (kind, advice) = match subject {
+                Subject::Start(kind, _) if kind.accelerator.is_none() => (format!(" ({kind})"), "Try"),
+                Subject::Start(kind, _) => (format!(" ({kind})"), "Use a CPU machine, or try"),
+                _ => (String::new(), "Use a CPU machine, or try"),
+            };
             person(
                 ErrorKind::LimitReached,
                 &format!("The account has used the time that Google grants on such machines{kind}."),
-                format!(
-                    "{} again after some hours. The person can buy compute units at {SIGN_UP}",
-                    if is_cpu(subject) { "Try" } else { "Use a CPU machine, or try" }
-                )
-                .into(),
+                format!("{advice} again after some hours. The person can buy compute units at {SIGN_UP}")
+                    .into(),
             )
         }
         (_, Some("SERVICE_DISABLED"), _) => person(
@@ -166,14 +168,14 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
         (Code::FailedPrecondition, reason, Subject::Start(kind, _))
             if reason.is_none() || kind.accelerator.is_some() =>
         {
-            Error::new(
+            let cause = format!(
+                "No {kind} machine is available at Google now. No other machine was started in its place."
+            );
+            remote(
                 ErrorKind::Unavailable,
-                format!(
-                    "No {kind} machine is available at Google now. No other machine was started in its place."
-                ),
+                &cause,
                 "Try again in some minutes, or ask for another type of machine.",
             )
-            .with_fault(Fault::Remote)
         }
         (Code::InvalidArgument, _, Subject::Start(kind, _)) => Error::new(
             ErrorKind::InvalidArgument,
@@ -186,18 +188,16 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             NextStep::TryAgain,
         ),
         (Code::NotFound, _, Subject::Machine(id)) => no_machine(id.as_str()),
-        (Code::Exhausted, ..) => Error::new(
+        (Code::Exhausted, ..) => remote(
             ErrorKind::LimitReached,
             "The account's quota for such machines is used up, or Google has none at the moment.",
             "Ask for another type of machine, or try again after some hours.",
-        )
-        .with_fault(Fault::Remote),
-        (Code::RateLimited, ..) => Error::new(
+        ),
+        (Code::RateLimited, ..) => remote(
             ErrorKind::LimitReached,
             "The Colab API has reached its limit of requests per minute.",
             "Try again after a minute.",
-        )
-        .with_fault(Fault::Remote),
+        ),
         (Code::Unavailable, ..) => Error::new(
             ErrorKind::RemoteFailure,
             "Google's Colab API cannot answer at the moment.",
@@ -209,10 +209,6 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             NextStep::ListMachines,
         ),
     }
-}
-
-fn is_cpu(subject: Subject<'_>) -> bool {
-    matches!(subject, Subject::Start(kind, _) if kind.accelerator.is_none())
 }
 
 pub(crate) fn no_machine(id: &str) -> Error {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use connection::Secret;
 use place::{Error, ErrorKind, Fault, NextStep};
 
-use crate::api::Request;
+use crate::api::{Request, SUBSCRIPTION};
 use crate::requests::call;
 use crate::scopes::Scopes;
 use crate::store::{Login, Store};
@@ -36,7 +36,7 @@ pub struct Accepted {
 impl Accepted {
     /// Makes one request to the API, which shows whether the person can use it.
     pub async fn check_api(&self, http: &Http) -> Result<()> {
-        let answer = call(http, &Request::subscription(), &self.access.secret).await;
+        let answer = call(http, &Request::get(SUBSCRIPTION), &self.access.secret).await;
         answer.map(drop).map_err(|failure| failure.of_check())
     }
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
-use crate::api::MachineId;
+use crate::api::{MachineId, Spec};
 use crate::failure::{Subject, no_machine};
 use crate::offers::{Account, choose};
 use crate::refusal::Code;
@@ -60,6 +60,13 @@ impl ColabMachines {
     fn login(&self) -> Result<Login, Error> {
         self.machines.api.access.login()
     }
+
+    /// The account, and what it may have.
+    async fn account(&self, login: &Login) -> Result<(Account, Vec<Spec>), Error> {
+        let asked = try_join(self.machines.api.tier(), self.machines.api.specs()).await;
+        let (tier, specs) = asked.map_err(|failure| failure.explain(Subject::Account))?;
+        Ok((Account { name: login.account.clone(), tier }, specs))
+    }
 }
 
 /// What the person should know.
@@ -76,15 +83,12 @@ fn notices(login: &Login, running: &[Machine], now: SystemTime) -> Vec<String> {
             shown(end)
         ));
     }
-    let left =
-        |machine: &&Machine| matches!(machine.origin, MachineOrigin::OtherProcess { is_running: false, .. });
-    let left: Vec<_> = running.iter().filter(left).collect();
-    let since = left.iter().filter_map(|machine| match machine.origin {
-        MachineOrigin::OtherProcess { at, .. } => Some(at),
+    let left = running.iter().filter_map(|machine| match machine.origin {
+        MachineOrigin::OtherProcess { at, is_running: false, .. } => Some((at, machine.id.as_str())),
         _ => None,
     });
-    if let Some(since) = since.min() {
-        let ids: Vec<_> = left.iter().map(|machine| machine.id.as_str()).collect();
+    let (times, ids): (Vec<_>, Vec<_>) = left.unzip();
+    if let Some(since) = times.into_iter().min() {
         notices.push(format!(
             "Machines that earlier Cellbridge servers started run on since {}: {}.",
             shown(since),
@@ -135,12 +139,7 @@ impl Machines for ColabMachines {
     fn list(&self) -> Future<'_, MachineList> {
         async {
             let login = self.login()?;
-            let of_account = async {
-                let api = &self.machines.api;
-                try_join(api.tier(), api.specs()).await.map_err(|failure| failure.explain(Subject::Account))
-            };
-            let ((tier, specs), running) = try_join(of_account, self.machines.running()).await?;
-            let account = Account { name: login.account.clone(), tier };
+            let ((account, specs), running) = try_join(self.account(&login), self.machines.running()).await?;
             let running: Vec<_> = running
                 .into_iter()
                 .map(|it| Machine {
@@ -158,10 +157,7 @@ impl Machines for ColabMachines {
 
     fn offer(&self, wanted: WantedMachine) -> Future<'_, MachineOffer> {
         async move {
-            let login = self.login()?;
-            let asked = try_join(self.machines.api.tier(), self.machines.api.specs()).await;
-            let (tier, specs) = asked.map_err(|failure| failure.explain(Subject::Account))?;
-            let account = Account { name: login.account, tier };
+            let (account, specs) = self.account(&self.login()?).await?;
             Ok(account.offer(choose(&wanted, &specs, &account)?))
         }
         .boxed()

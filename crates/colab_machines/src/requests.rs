@@ -63,15 +63,15 @@ impl Api {
     }
 
     pub(crate) async fn specs(&self) -> Result<Vec<Spec>, Failure> {
-        self.read(&Request::specs(), api::read_specs).await
+        self.read(&Request::get(api::SPECS), api::read_specs).await
     }
 
     pub(crate) async fn tier(&self) -> Result<Tier, Failure> {
-        self.read(&Request::subscription(), api::read_tier).await
+        self.read(&Request::get(api::SUBSCRIPTION), api::read_tier).await
     }
 
     pub(crate) async fn machines(&self) -> Result<Vec<Runtime>, Failure> {
-        self.read(&Request::machines(), api::read_machines).await
+        self.read(&Request::get(api::MACHINES), api::read_machines).await
     }
 
     pub(crate) async fn machine(&self, id: &MachineId) -> Result<Runtime, Failure> {

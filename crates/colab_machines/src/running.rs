@@ -31,13 +31,8 @@ pub(crate) struct RunningMachines {
     copies: PathBuf,
     reach: Options,
     run_logs: Option<PathBuf>,
-    places: Mutex<HashMap<MachineId, Open>>,
+    places: Mutex<HashMap<MachineId, Arc<Jupyter>>>,
     pub(crate) viewer: OnceLock<Arc<dyn Viewer>>,
-}
-
-struct Open {
-    url: String,
-    place: Arc<Jupyter>,
 }
 
 impl RunningMachines {
@@ -97,14 +92,15 @@ impl RunningMachines {
         })?;
         let mut places = self.places.lock();
         // A place that has found its machine gone does not look again.
-        if let Some(open) = places.get(id).filter(|open| open.url == url && open.place.is_present()) {
-            return Ok(Some(open.place.clone()));
+        let is_there = |place: &&Arc<Jupyter>| place.address().is_some_and(|(base, _)| base == url);
+        if let Some(place) = places.get(id).filter(is_there).filter(|place| place.is_present()) {
+            return Ok(Some(place.clone()));
         }
         let copies = self.copies(id);
         let (api, ledger) = (self.api.clone(), self.ledger.clone());
         let issuer = Issuer::new(api, ledger, id.clone(), url.clone(), copies.clone(), connection);
         let place = Jupyter::new(Settings {
-            documents: Source::Given { url: url.clone(), credentials: Credentials::Issued(Arc::new(issuer)) },
+            documents: Source::Given { url, credentials: Credentials::Issued(Arc::new(issuer)) },
             kernels: None,
             reconnect: None,
             options: self.reach.clone(),
@@ -124,12 +120,12 @@ impl RunningMachines {
         if let Some(viewer) = self.viewer.get() {
             place.shown_by(viewer.clone());
         }
-        places.insert(id.clone(), Open { url, place: place.clone() });
+        places.insert(id.clone(), place.clone());
         Ok(Some(place))
     }
 
     fn open(&self, id: &MachineId) -> Option<Arc<Jupyter>> {
-        self.places.lock().get(id).map(|open| open.place.clone()).filter(|place| place.is_present())
+        self.places.lock().get(id).filter(|place| place.is_present()).cloned()
     }
 
     /// The folder of this computer with the copies of a machine's notebooks.
@@ -147,45 +143,42 @@ impl RunningMachines {
 
     /// Ends a machine at shutdown, unless it is kept, another process uses it, or code runs on it.
     pub(crate) async fn end_unused(&self, entry: &Entry) {
-        let id = &entry.id;
-        let why_kept = if entry.keeps {
-            Some("it was to be kept")
-        } else if self.account().is_ok_and(|account| account != entry.account) {
-            // Google would answer that there is no such machine.
-            Some("it is another account's")
-        } else {
-            None
-        };
-        let is_settled = self.ledger.is_settled(id);
-        let lock = if why_kept.is_none() { self.ledger.release(id) } else { None };
-        if let Some(problem) = why_kept.or(lock.is_none().then_some("another process uses it")) {
-            tracing::warn!(%id, kind = %entry.kind, problem, "the Colab machine runs on, and may cost compute units");
-            return;
+        if let Err(problem) = self.try_end(entry).await {
+            let Entry { id, kind, .. } = entry;
+            tracing::warn!(%id, %kind, problem, "the Colab machine runs on, and may cost compute units");
         }
-        let problem = match self.is_busy(id).await {
-            Some(true) => {
-                // Otherwise, the next server would end it with itself.
-                self.ledger
-                    .keep(entry)
-                    .err()
-                    .map_or("code runs on it".to_owned(), |error| format!("code runs on it ({error})"))
-            }
-            None => "it cannot be asked whether code runs on it".to_owned(),
+    }
+
+    /// Fails with the reason why a machine runs on.
+    async fn try_end(&self, entry: &Entry) -> Result<(), String> {
+        let id = &entry.id;
+        if entry.keeps {
+            return Err("it was to be kept".to_owned());
+        }
+        // Google would answer that there is no such machine.
+        if self.account().is_ok_and(|account| account != entry.account) {
+            return Err("it is another account's".to_owned());
+        }
+        let is_settled = self.ledger.is_settled(id);
+        let _lock = self.ledger.release(id).ok_or("another process uses it")?;
+        match self.is_busy(id).await {
+            // Otherwise, the next server would end it with itself.
+            Some(true) => Err(match self.ledger.keep(entry) {
+                Ok(()) => "code runs on it".to_owned(),
+                Err(error) => format!("code runs on it ({error})"),
+            }),
+            None => Err("it cannot be asked whether code runs on it".to_owned()),
             Some(false) => {
                 // The record of a machine that may still be created stays.
                 let ended = if is_settled { self.end(id).await } else { self.api.delete(id).await };
-                match ended {
-                    Ok(()) => return,
-                    Err(failure) => failure.explain(Subject::Machine(id)).cause,
-                }
+                ended.map_err(|failure| failure.explain(Subject::Machine(id)).cause)
             }
-        };
-        tracing::warn!(%id, kind = %entry.kind, problem, "the Colab machine runs on, and may cost compute units");
+        }
     }
 
     /// Whether code runs on a machine. `None` if that cannot be found out in time.
     async fn is_busy(&self, id: &MachineId) -> Option<bool> {
-        let known = self.places.lock().get(id).map(|open| open.place.clone());
+        let known = self.places.lock().get(id).cloned();
         let Some(place) = known else { return Some(false) };
         match timeout(KERNELS_TIMEOUT, place.kernels()).await {
             Ok(Ok(kernels)) => {

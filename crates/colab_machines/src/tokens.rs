@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use connection::Secret;
 use place::{Error, ErrorKind, NextStep};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::scopes::Scopes;
 use crate::sign_in::plain_reason;
@@ -82,21 +83,11 @@ struct Body {
     id_token: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Failure {
-    error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Identity {
-    email: Option<String>,
-}
-
 /// Reads a response. Its body reaches no error.
 pub(crate) fn read(grant: Grant, status: u16, body: &[u8], now: SystemTime) -> Result<Tokens> {
     if status != 200 {
-        let error = serde_json::from_slice::<Failure>(body).ok().and_then(|failure| failure.error);
-        return Err(refusal(grant, status, error.as_deref()));
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        return Err(refusal(grant, status, body["error"].as_str()));
     }
     let malformed = |what| {
         let cause = format!("Google's response has no {what}.");
@@ -153,8 +144,8 @@ fn refusal(grant: Grant, status: u16, error: Option<&str>) -> Error {
 /// 3.1.3.7 of `OpenID` Connect Core).
 fn account(id_token: &str) -> Option<String> {
     let claims = URL_SAFE_NO_PAD.decode(id_token.split('.').nth(1)?).ok()?;
-    let email = serde_json::from_slice::<Identity>(&claims).ok()?.email?;
-    Some(rest::safe(&email)).filter(|email| email.len() <= 254)
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    Some(rest::safe(claims["email"].as_str()?)).filter(|email| email.len() <= 254)
 }
 
 #[cfg(test)]

@@ -48,9 +48,9 @@ fn requests_are_as_documented() {
         Some(r#"{"runtimeSpec":{"variant":"VARIANT_CPU","accelerator":"NONE","shape":"SHAPE_STANDARD"}}"#)
     );
     let paths = [
-        Request::specs(),
-        Request::subscription(),
-        Request::machines(),
+        Request::get(SPECS),
+        Request::get(SUBSCRIPTION),
+        Request::get(MACHINES),
         Request::machine(&id),
         Request::wait(&OperationId("x".into())),
         Request::delete(&id),
