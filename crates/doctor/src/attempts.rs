@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use colab::Attempt;
 use environments::ProcessEnv;
@@ -15,8 +15,7 @@ const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 /// The last attempt at any server of this user.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionAttempt {
-    /// In seconds since 1970.
-    time: u64,
+    pub(crate) time: SystemTime,
     pub(crate) is_connected: bool,
     /// A sentence.
     pub(crate) what: String,
@@ -29,7 +28,7 @@ impl ConnectionAttempt {
     }
 
     pub(crate) fn age(&self, now: SystemTime) -> Duration {
-        now.duration_since(UNIX_EPOCH + Duration::from_secs(self.time)).unwrap_or_default()
+        now.duration_since(self.time).unwrap_or_default()
     }
 
     /// Replaces the file as a whole; only the user can read it.
@@ -47,8 +46,8 @@ pub async fn store_attempts(mut attempts: watch::Receiver<Option<Attempt>>, proc
     let Some(file) = file(&process_env) else { return };
     while attempts.changed().await.is_ok() {
         let Some(Attempt { is_connected, what }) = attempts.borrow_and_update().clone() else { continue };
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (attempt, file) = (ConnectionAttempt { time, is_connected, what }, file.clone());
+        let attempt = ConnectionAttempt { time: SystemTime::now(), is_connected, what };
+        let file = file.clone();
         match tokio::task::spawn_blocking(move || attempt.write(&file)).await {
             Ok(Ok(())) => {}
             // It only helps the doctor, and in a container there may be no place for it.

@@ -12,6 +12,7 @@ use reqwest::redirect;
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
+use super::state::is_exposed;
 use environments::programs;
 use probe::{ProbeError, ServerInfo, Surroundings, initialize};
 
@@ -45,7 +46,7 @@ struct Facts {
     client: &'static Client,
     is_of_project: bool,
     outcome: Outcome,
-    /// The file, if others can read it and our entry has a token in it.
+    /// The file, if others can use it and our entry has a token in it.
     exposed: Option<PathBuf>,
 }
 
@@ -154,31 +155,21 @@ fn hide_secrets(line: &str, arguments: &[String]) -> String {
     secrets.fold(line.to_owned(), |line, secret| line.replace(secret, "(hidden)"))
 }
 
-/// The file of an entry that has a token in it, if others can read it.
+/// The file of an entry that has a token in it, if others can use it.
 fn exposed(configured: &Configured) -> Option<PathBuf> {
     let has_token = match &configured.starts {
         Starts::Command { arguments, .. } => arguments.iter().any(|argument| holds_token(argument)),
         Starts::Url(url) => holds_token(url),
         Starts::Nothing => false,
     };
-    (has_token && is_readable_by_others(&configured.file)).then(|| configured.file.clone())
+    let can_be_used = || std::fs::metadata(&configured.file).is_ok_and(|file| is_exposed(&file));
+    (has_token && can_be_used()).then(|| configured.file.clone())
 }
 
 /// A reference to a variable is no token.
 fn holds_token(text: &str) -> bool {
     let option = text.split('=').next().unwrap_or(text);
     (is_secret_name(option) || text.contains("token=")) && !text.contains("${")
-}
-
-#[cfg(unix)]
-fn is_readable_by_others(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o044 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_readable_by_others(_: &Path) -> bool {
-    false
 }
 
 impl Entry {
@@ -308,7 +299,7 @@ fn finding(facts: &Facts) -> Finding {
 
 fn exposure(facts: &Facts) -> Option<Finding> {
     let file = facts.exposed.as_ref()?.to_string_lossy();
-    let message = format!("Other users can read {file}, which has a token in the entry.");
+    let message = format!("Other users can read or write {file}, which has a token in the entry.");
     Some(CHECK.warning(facts.client.name, message).fixed_by(command(["chmod", "go-rwx", &file])))
 }
 

@@ -27,7 +27,6 @@ use rest::Secret;
 pub use attempts::{ConnectionAttempt, store_attempts};
 pub use finding::{Check, Finding, Status};
 use machine::Machine;
-use servers::Servers;
 
 /// How long one check may take; all run at the same time.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(9);
@@ -96,10 +95,9 @@ pub async fn report(options: Options) -> anyhow::Result<Report> {
 async fn check(machine: &Machine, options: Options) -> (Vec<Finding>, Vec<Secret>) {
     let own = |check, work: fn(&Machine) -> Vec<Finding>| {
         let machine = machine.clone();
-        within(
-            check,
-            async move { tokio::task::spawn_blocking(move || work(&machine)).await.unwrap_or_default() },
-        )
+        within(CHECK_TIMEOUT, check, async move {
+            tokio::task::spawn_blocking(move || work(&machine)).await.unwrap_or_default()
+        })
     };
     let tab = colab::check(machine, &options);
     // Without usable settings for servers, a proxy that is needed is missing.
@@ -109,33 +107,24 @@ async fn check(machine: &Machine, options: Options) -> (Vec<Finding>, Vec<Secret
     );
     let login = colab::login::check(machine, Http::new(options.google, &proxies, &agent));
     let servers = async {
-        let checked = match options.server {
+        match options.server {
             Ok(given) => servers::check(machine, given).await,
-            Err(error) => Err(error),
-        };
-        checked.unwrap_or_else(|error| Servers {
-            findings: vec![Check::Servers.error("servers", format!("{error:#}"))],
-            secrets: Vec::new(),
-        })
+            Err(error) => (vec![Check::Servers.error("servers", format!("{error:#}"))], Vec::new()),
+        }
     };
     let (kernels, servers, login, clients, state, limits) = tokio::join!(
-        within(Check::Kernels, kernels::check(machine)),
+        within(CHECK_TIMEOUT, Check::Kernels, kernels::check(machine)),
         tokio::time::timeout(CHECK_TIMEOUT, servers),
-        within(Check::Colab, login),
-        within(Check::Clients, clients::check(machine)),
+        within(CHECK_TIMEOUT, Check::Colab, login),
+        within(CHECK_TIMEOUT, Check::Clients, clients::check(machine)),
         own(Check::State, state::check),
         own(Check::Limits, limits::check),
     );
-    let Servers { findings: servers, secrets } =
-        servers.unwrap_or_else(|_| Servers { findings: vec![late(Check::Servers)], secrets: Vec::new() });
+    let (servers, secrets) = servers.unwrap_or_else(|_| (vec![late(Check::Servers)], Vec::new()));
     ([kernels, servers, tab, login, clients, state, limits].concat(), secrets)
 }
 
-async fn within(check: Check, work: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
-    bounded(check, CHECK_TIMEOUT, work).await
-}
-
-async fn bounded(check: Check, timeout: Duration, work: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+async fn within(timeout: Duration, check: Check, work: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
     tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| vec![late(check)])
 }
 
@@ -161,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_check_that_does_not_end_is_given_up() {
-        let findings = bounded(Check::Kernels, Duration::ZERO, std::future::pending()).await;
+        let findings = within(Duration::ZERO, Check::Kernels, std::future::pending()).await;
         assert_eq!((findings[0].check, findings[0].status), (Check::Kernels, Status::Warning));
     }
 }

@@ -33,23 +33,41 @@ struct OpenFiles {
 
 /// A folder that is written to.
 struct Place {
-    purpose: Purpose,
+    purpose: &'static Purpose,
     path: PathBuf,
     /// `None` if it can be written.
     problem: Option<String>,
     space: Option<Space>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Notebooks,
-    /// Connection files of kernels.
-    Runtime,
-    /// Sockets of kernels.
-    Temporary,
-    /// The environment that is made if there is no kernel.
-    Data,
+/// What a folder is for.
+#[derive(Debug, PartialEq, Eq)]
+struct Purpose {
+    subject: &'static str,
+    /// What does not work if it cannot be written.
+    without: &'static str,
+    /// Whether nothing runs without it.
+    is_needed: bool,
+    /// Whether it is made with the folders above it.
+    is_made: bool,
 }
+
+const NOTEBOOKS: Purpose =
+    Purpose { subject: "folder", without: "notebooks can only be read", is_needed: false, is_made: false };
+/// Connection files of kernels.
+const RUNTIME: Purpose =
+    Purpose { subject: "runtime folder", without: NO_KERNELS, is_needed: true, is_made: true };
+/// Sockets of kernels.
+const TEMPORARY: Purpose =
+    Purpose { subject: "temporary folder", without: NO_KERNELS, is_needed: true, is_made: false };
+/// The environment that is made if there is no kernel.
+const DATA: Purpose = Purpose {
+    subject: "data folder",
+    without: "no Python environment can be created there",
+    is_needed: false,
+    is_made: true,
+};
+const NO_KERNELS: &str = "kernels cannot be started";
 
 #[derive(Debug, Clone, Copy)]
 struct Space {
@@ -80,10 +98,10 @@ impl NamedFolder {
 pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
     let process_env = &machine.process_env;
     let places = [
-        (Purpose::Notebooks, machine.root.clone().ok()),
-        (Purpose::Runtime, process_env.jupyter_runtime_dir()),
-        (Purpose::Temporary, Some(process_env.temp_dir())),
-        (Purpose::Data, process_env.own_data_dir()),
+        (&NOTEBOOKS, machine.root.clone().ok()),
+        (&RUNTIME, process_env.jupyter_runtime_dir()),
+        (&TEMPORARY, Some(process_env.temp_dir())),
+        (&DATA, process_env.own_data_dir()),
     ];
     let places = places.into_iter().filter_map(|(purpose, path)| Some(place(purpose, path?))).collect();
     findings(&Facts {
@@ -94,12 +112,9 @@ pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
     })
 }
 
-fn place(purpose: Purpose, path: PathBuf) -> Place {
-    let existing = match purpose {
-        // They are not made.
-        Purpose::Notebooks | Purpose::Temporary => Some(&*path),
-        Purpose::Runtime | Purpose::Data => path.ancestors().find(|folder| folder.exists()),
-    };
+fn place(purpose: &'static Purpose, path: PathBuf) -> Place {
+    let existing =
+        if purpose.is_made { path.ancestors().find(|folder| folder.exists()) } else { Some(&*path) };
     let problem = match existing {
         Some(folder) => tempfile::tempfile_in(folder).err().map(|error| error.to_string()),
         None => Some("no folder above it exists".to_owned()),
@@ -194,57 +209,28 @@ fn home_finding(home: &NamedFolder) -> Option<Finding> {
 }
 
 fn place_finding(place: &Place) -> Finding {
-    let subject = place.purpose.subject();
+    let Purpose { subject, without, is_needed, .. } = *place.purpose;
     let path = place.path.display();
     if let Some(problem) = &place.problem {
-        let message = format!("{path} cannot be written ({problem}): {}.", place.purpose.without());
-        return if place.purpose.is_needed() {
-            CHECK.error(subject, message)
-        } else {
-            CHECK.warning(subject, message)
-        };
+        let message = format!("{path} cannot be written ({problem}): {}.", without);
+        return if is_needed { CHECK.error(subject, message) } else { CHECK.warning(subject, message) };
     }
     let Some(space) = place.space else { return CHECK.ok(subject, format!("{path} can be written.")) };
     let free = format!("{path} has {} free of {}", size(space.free), size(space.total));
     if space.free < NO_SPACE || !space.has_inodes {
         let what = if space.has_inodes { "" } else { " and no room for more files" };
-        return CHECK.error(subject, format!("{free}{what}: {}.", place.purpose.without()));
+        return CHECK.error(subject, format!("{free}{what}: {}.", without));
     }
     if space.free < LOW_SPACE {
         return CHECK.warning(subject, format!("{free}, which is little."));
     }
-    if space.is_tmpfs && space.total < SMALL_TMPFS && place.purpose == Purpose::Temporary {
+    if space.is_tmpfs && space.total < SMALL_TMPFS && *place.purpose == TEMPORARY {
         return CHECK.warning(
             subject,
             format!("{free}: it is in memory, and too small for installing packages. Set TMPDIR to a folder on a disk."),
         );
     }
     CHECK.ok(subject, format!("{free}."))
-}
-
-impl Purpose {
-    fn subject(self) -> &'static str {
-        match self {
-            Self::Notebooks => "folder",
-            Self::Runtime => "runtime folder",
-            Self::Temporary => "temporary folder",
-            Self::Data => "data folder",
-        }
-    }
-
-    /// What does not work if it cannot be written.
-    fn without(self) -> &'static str {
-        match self {
-            Self::Notebooks => "notebooks can only be read",
-            Self::Runtime | Self::Temporary => "kernels cannot be started",
-            Self::Data => "no Python environment can be created there",
-        }
-    }
-
-    /// Whether nothing runs without it.
-    fn is_needed(self) -> bool {
-        matches!(self, Self::Runtime | Self::Temporary)
-    }
 }
 
 fn session_folder_finding(folder: &NamedFolder) -> Option<Finding> {

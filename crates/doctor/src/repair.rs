@@ -9,15 +9,14 @@ use super::finding::{Finding, Repair, Status};
 /// Repairs what a finding names, if it is safe. The finding then says what was done, or why it failed.
 pub(crate) fn repair(finding: Finding, now: SystemTime) -> Finding {
     let Some(repair) = finding.repair.clone() else { return finding };
-    let repaired = match &repair {
-        Repair::MakePrivate(files) => files.iter().try_for_each(|file| make_private(file)),
+    let (repaired, done) = match &repair {
+        Repair::MakePrivate(files) => {
+            (files.iter().try_for_each(|file| make_private(file)), "only you can read them now")
+        }
         #[cfg(unix)]
-        Repair::Remove(leftovers) => leftovers.iter().try_for_each(|leftover| leftover.remove(now)),
-    };
-    let done = match repair {
-        Repair::MakePrivate(_) => "only you can read them now",
-        #[cfg(unix)]
-        Repair::Remove(_) => "they are removed",
+        Repair::Remove(leftovers) => {
+            (leftovers.iter().try_for_each(|leftover| leftover.remove(now)), "they are removed")
+        }
     };
     #[cfg(not(unix))]
     let _ = now;

@@ -43,26 +43,25 @@ struct Answer {
     extension: Option<LiveExtension>,
 }
 
-enum Failure {
-    Request(RestError),
-    /// A Hub has stopped it. `None` if it is not known whether the token may start it.
-    Stopped {
-        error: RestError,
-        may_start: Option<bool>,
-    },
+struct Failure {
+    error: RestError,
+    /// Whether the token may start a server that its Hub has stopped, if that is known.
+    may_start: Option<bool>,
 }
 
-pub(crate) struct Servers {
-    pub(crate) findings: Vec<Finding>,
-    /// What must not be printed.
-    pub(crate) secrets: Vec<Secret>,
+impl From<RestError> for Failure {
+    fn from(error: RestError) -> Self {
+        Self { error, may_start: None }
+    }
 }
 
-pub(crate) async fn check(machine: &Machine, given: Given) -> anyhow::Result<Servers> {
+/// The findings, and what must not be printed.
+pub(crate) async fn check(machine: &Machine, given: Given) -> (Vec<Finding>, Vec<Secret>) {
     let Given { source, mut secrets, reach } = given;
     let runtime = machine.process_env.jupyter_runtime_dir();
     let working_directory = machine.root.clone().unwrap_or_default();
-    let (running, unused) = tokio::task::spawn_blocking(move || find(runtime, working_directory)).await?;
+    let found = tokio::task::spawn_blocking(move || find(runtime, working_directory));
+    let (running, unused) = found.await.unwrap_or_default();
     secrets.extend(running.iter().filter_map(|server| server.address.token.clone()));
     let asked = running.into_iter().take(MAX_SERVERS).enumerate().map(|(at, found)| {
         let origin = Origin::Running { root: found.root, is_first: at == 0 };
@@ -83,7 +82,7 @@ pub(crate) async fn check(machine: &Machine, given: Given) -> anyhow::Result<Ser
     }
     findings.extend(facts.iter().map(finding));
     findings.extend(unused.iter().map(unused_file));
-    Ok(Servers { findings, secrets })
+    (findings, secrets)
 }
 
 fn find(
@@ -107,15 +106,16 @@ async fn ask(address: Address, credentials: Credentials, origin: Origin, reach: 
     let base = address.base.to_string();
     let has_credentials = address.token.is_some() || !matches!(credentials, Credentials::None);
     let outcome = match Server::new(&address, credentials, reach) {
-        Err(error) => Err(Failure::Request(error)),
+        Err(error) => Err(error.into()),
         Ok(server) => match tokio::time::timeout(SERVER_TIMEOUT, answer(&server, has_credentials)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(failure(&server, error).await),
-            Err(_) => Err(Failure::Request(RestError::new(
+            Err(_) => Err(RestError::new(
                 Kind::Timeout,
                 format!("It did not answer all questions within {} s.", SERVER_TIMEOUT.as_secs()),
                 "Check that the server is not overloaded.",
-            ))),
+            )
+            .into()),
         },
     };
     Facts { base, origin, outcome }
@@ -128,13 +128,11 @@ async fn answer(server: &Server, has_credentials: bool) -> rest::Result<Answer> 
 }
 
 async fn failure(server: &Server, error: RestError) -> Failure {
-    match error.kind {
-        Kind::Stopped => {
-            let may_start = tokio::time::timeout(Duration::from_secs(1), server.may_start()).await;
-            Failure::Stopped { error, may_start: may_start.ok().and_then(Result::ok).flatten() }
-        }
-        _ => Failure::Request(error),
+    if error.kind != Kind::Stopped {
+        return error.into();
     }
+    let may_start = tokio::time::timeout(Duration::from_secs(1), server.may_start()).await;
+    Failure { error, may_start: may_start.ok().and_then(Result::ok).flatten() }
 }
 
 fn finding(facts: &Facts) -> Finding {
@@ -143,24 +141,22 @@ fn finding(facts: &Facts) -> Finding {
     let broken = |message: String| {
         if is_given { CHECK.error(subject, message) } else { CHECK.warning(subject, message) }
     };
-    match &facts.outcome {
-        Ok(answer) => answered(facts, answer),
-        Err(Failure::Request(error)) if error.next == NextStep::GivePassword => {
+    let Failure { error, may_start } = match &facts.outcome {
+        Ok(answer) => return answered(facts, answer),
+        Err(failure) => failure,
+    };
+    match (error.kind, may_start) {
+        (Kind::Stopped, Some(true)) => {
+            CHECK.ok(subject, "Its Hub has stopped it, and starts it when an agent first needs it.")
+        }
+        (Kind::Stopped, Some(false)) => {
+            broken(format!("Its Hub has stopped it, and the token cannot start it. {}", error.next))
+        }
+        (Kind::Stopped | Kind::Starting, _) => CHECK.warning(subject, error.to_string()),
+        _ if error.next == NextStep::GivePassword => {
             CHECK.warning(subject, "It requires a password. Give it with --jupyter-url and JUPYTER_PASSWORD.")
         }
-        Err(Failure::Stopped { error, may_start }) => match may_start {
-            Some(true) => {
-                CHECK.ok(subject, "Its Hub has stopped it, and starts it when an agent first needs it.")
-            }
-            Some(false) => {
-                broken(format!("Its Hub has stopped it, and the token cannot start it. {}", error.next))
-            }
-            None => CHECK.warning(subject, error.to_string()),
-        },
-        Err(Failure::Request(error)) if error.kind == Kind::Starting => {
-            CHECK.warning(subject, error.to_string())
-        }
-        Err(Failure::Request(error)) => broken(error.to_string()),
+        _ => broken(error.to_string()),
     }
 }
 

@@ -87,17 +87,15 @@ fn count(name: &'static str, path: PathBuf, end: Instant) -> Folder {
 }
 
 /// Whether others can read or write a file with content.
-fn is_exposed(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        metadata.is_file() && metadata.len() > 0 && metadata.permissions().mode() & 0o066 != 0
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
-    }
+#[cfg(unix)]
+pub(crate) fn is_exposed(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.is_file() && metadata.len() > 0 && metadata.permissions().mode() & 0o066 != 0
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_exposed(_: &Metadata) -> bool {
+    false
 }
 
 /// Nobody reaches files in a folder that others may not enter.

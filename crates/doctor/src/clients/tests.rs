@@ -85,7 +85,7 @@ fn a_token_that_others_can_read_is_named() {
     assert_eq!(
         lines(&findings(&[exposed], &[]))[1],
         format!(
-            "warning {name}: Other users can read /h/config.toml, which has a token in the entry. \
+            "warning {name}: Other users can read or write /h/config.toml, which has a token in the entry. \
                  [chmod go-rwx /h/config.toml]"
         )
     );

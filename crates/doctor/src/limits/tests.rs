@@ -6,7 +6,7 @@ use crate::finding::tests::line;
 
 const ROOMY: Space = Space { free: 10 << 30, total: 20 << 30, has_inodes: true, is_tmpfs: false };
 
-fn at(purpose: Purpose, problem: Option<&str>, space: Space) -> Finding {
+fn at(purpose: &'static Purpose, problem: Option<&str>, space: Space) -> Finding {
     place_finding(&Place {
         purpose,
         path: "/p".into(),
@@ -31,19 +31,19 @@ fn a_low_limit_of_open_files_names_the_command_that_raises_it() {
 fn folders_that_cannot_be_written_say_what_does_not_work() {
     let denied = |purpose| line(&at(purpose, Some("Read-only file system"), ROOMY));
     assert_eq!(
-        denied(Purpose::Notebooks),
+        denied(&NOTEBOOKS),
         "warning folder: /p cannot be written (Read-only file system): notebooks can only be read."
     );
-    for purpose in [Purpose::Runtime, Purpose::Temporary] {
+    for purpose in [&RUNTIME, &TEMPORARY] {
         let said = denied(purpose);
         assert!(said.starts_with("error") && said.ends_with("kernels cannot be started."), "{said}");
     }
-    assert!(denied(Purpose::Data).starts_with("warning data folder"));
+    assert!(denied(&DATA).starts_with("warning data folder"));
 }
 
 #[test]
 fn a_disk_that_is_almost_full_is_named() {
-    let of = |free, has_inodes| at(Purpose::Data, None, Space { free, has_inodes, ..ROOMY });
+    let of = |free, has_inodes| at(&DATA, None, Space { free, has_inodes, ..ROOMY });
     assert_eq!(line(&of(10 << 30, true)), "ok data folder: /p has 10.0 GB free of 20.0 GB.");
     assert_eq!(of(100 * MB, true).status, Status::Warning);
     assert_eq!(of(MB, true).status, Status::Error);
@@ -54,13 +54,13 @@ fn a_disk_that_is_almost_full_is_named() {
 #[test]
 fn a_small_tmpfs_is_too_small_for_temporary_files() {
     let small = Space { free: 255 * MB, total: 255 * MB, has_inodes: true, is_tmpfs: true };
-    let said = line(&at(Purpose::Temporary, None, small));
+    let said = line(&at(&TEMPORARY, None, small));
     assert!(said.starts_with("warning") && said.contains("Set TMPDIR"), "{said}");
-    assert_eq!(at(Purpose::Runtime, None, small).status, Status::Ok, "connection files are small");
+    assert_eq!(at(&RUNTIME, None, small).status, Status::Ok, "connection files are small");
     let disk = Space { is_tmpfs: false, ..small };
-    assert_eq!(at(Purpose::Temporary, None, disk).status, Status::Ok);
+    assert_eq!(at(&TEMPORARY, None, disk).status, Status::Ok);
     let large = Space { free: 1 << 30, total: 1 << 30, ..small };
-    assert_eq!(at(Purpose::Temporary, None, large).status, Status::Ok);
+    assert_eq!(at(&TEMPORARY, None, large).status, Status::Ok);
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn a_missing_session_folder_is_named_where_it_is_needed() {
 #[test]
 fn a_folder_is_tried_where_it_exists() {
     let folder = tempfile::tempdir().unwrap();
-    let deep = place(Purpose::Data, folder.path().join("not/yet"));
+    let deep = place(&DATA, folder.path().join("not/yet"));
     assert!(deep.problem.is_none() && deep.space.is_some_and(|space| space.total > 0));
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing is left there");
-    assert!(place(Purpose::Temporary, folder.path().join("gone")).problem.is_some());
-    assert!(place(Purpose::Runtime, "/proc/no/such".into()).problem.is_some());
+    assert!(place(&TEMPORARY, folder.path().join("gone")).problem.is_some());
+    assert!(place(&RUNTIME, "/proc/no/such".into()).problem.is_some());
 }
 
 #[cfg(target_os = "linux")]

@@ -67,23 +67,22 @@ fn a_server_without_a_token_or_without_rights_says_so() {
 #[test]
 fn a_given_server_that_fails_is_an_error_and_a_found_one_a_warning() {
     for kind in [Kind::Unreachable, Kind::Timeout, Kind::Unauthorized, Kind::NotJupyter, Kind::Tls] {
-        let failed = |origin| said(origin, Err(Failure::Request(refused(kind))));
+        let failed = |origin| said(origin, Err(refused(kind).into()));
         assert_eq!(failed(Origin::Given), "error http://h:1/: It happened. Do this.");
         assert_eq!(failed(running()), "warning http://h:1/: It happened. Do this.");
     }
     let without_password = RestError::new(Kind::Unauthorized, "", NextStep::GivePassword);
-    assert!(said(running(), Err(Failure::Request(without_password))).contains("JUPYTER_PASSWORD"));
+    assert!(said(running(), Err(without_password.into())).contains("JUPYTER_PASSWORD"));
 }
 
 #[test]
 fn a_stopped_server_of_a_hub_is_fine_if_the_token_starts_it() {
-    let stopped =
-        |may_start| said(Origin::Given, Err(Failure::Stopped { error: refused(Kind::Stopped), may_start }));
+    let stopped = |may_start| said(Origin::Given, Err(Failure { error: refused(Kind::Stopped), may_start }));
     assert!(stopped(Some(true)).starts_with("ok") && stopped(Some(true)).contains("starts it"));
     let message = "Its Hub has stopped it, and the token cannot start it. Do this.";
     assert_eq!(stopped(Some(false)), format!("error http://h:1/: {message}"));
     assert_eq!(stopped(None), "warning http://h:1/: It happened. Do this.");
-    let starting = Failure::Request(refused(Kind::Starting));
+    let starting = refused(Kind::Starting).into();
     assert!(said(Origin::Given, Err(starting)).starts_with("warning"));
 }
 
