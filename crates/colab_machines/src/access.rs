@@ -43,17 +43,8 @@ impl Access {
         self.store.file().exists()
     }
 
-    /// A token that is valid for some minutes.
-    pub(crate) async fn token(&self) -> Result<Secret> {
-        self.get(None).await
-    }
-
-    /// Another token than this one, which Google has refused.
-    pub(crate) async fn renewed(&self, refused: &Secret) -> Result<Secret> {
-        self.get(Some(refused)).await
-    }
-
-    async fn get(&self, refused: Option<&Secret>) -> Result<Secret> {
+    /// A token that is valid for some minutes, and another than this one, which Google has refused.
+    pub(crate) async fn token(&self, refused: Option<&Secret>) -> Result<Secret> {
         let identity = |login: &Login| (login.client.id.clone(), login.signed_in);
         let now = SystemTime::now();
         let mut held = self.held.lock().await;

@@ -47,7 +47,7 @@ impl ColabMachines {
         reach: Options,
         run_logs: Option<PathBuf>,
     ) -> Arc<Self> {
-        let api = Api::new(http.clone(), Access::new(http, store));
+        let api = Api { http: http.clone(), access: Access::new(http, store) };
         let machines = Arc::new(RunningMachines::new(api, own_state, reach, run_logs));
         Arc::new(Self { machines, starts: TaskTracker::new(), closing: CancellationToken::new() })
     }

@@ -53,10 +53,6 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    pub(crate) fn new(http: Http, access: Access) -> Self {
-        Self { http, access }
-    }
-
     /// The base URL of a machine, if the address is one of a machine.
     pub(crate) fn machine_address(&self, address: &str) -> Option<String> {
         self.http.google.machine(address)
@@ -192,10 +188,10 @@ impl Api {
 
     /// Sends a request, and once more with a new token if Google refuses the first.
     async fn send(&self, request: &Request) -> Result<Vec<u8>, Failure> {
-        let token = self.access.token().await.map_err(Failure::Login)?;
+        let token = self.access.token(None).await.map_err(Failure::Login)?;
         match call(&self.http, request, &token).await {
             Err(failure) if failure.is(Code::Unauthenticated) => {
-                let token = self.access.renewed(&token).await.map_err(Failure::Login)?;
+                let token = self.access.token(Some(&token)).await.map_err(Failure::Login)?;
                 call(&self.http, request, &token).await
             }
             answer => answer,

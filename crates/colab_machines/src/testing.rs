@@ -131,7 +131,7 @@ impl Fake {
     }
 
     pub(crate) fn api(&self, state: &std::path::Path) -> Api {
-        Api::new(self.http(), self.access(state))
+        Api { http: self.http(), access: self.access(state) }
     }
 }
 

@@ -130,7 +130,7 @@ impl Facts {
     }
 
     fn environment(&self, found: &FoundEnvironment) -> Finding {
-        self.state(shown(&found.prefix), "this environment of the folder", found, "another one")
+        self.state(found.prefix.display().to_string(), "this environment of the folder", found, "another one")
     }
 
     /// An environment that a shell has activated, and this process sees.
@@ -292,10 +292,6 @@ fn described(next: &NextKernel) -> String {
         NextKernel::Made { with } => format!("an environment that is first created with {}", with.display()),
         NextKernel::None => "no kernel".to_owned(),
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 #[cfg(test)]

@@ -40,15 +40,15 @@ struct Place {
     space: Option<Space>,
 }
 
-/// What a folder is for.
+/// The use of a folder.
 #[derive(Debug, PartialEq, Eq)]
 struct Purpose {
     subject: &'static str,
-    /// What does not work if it cannot be written.
+    /// Effect if the folder cannot be written.
     without: &'static str,
-    /// Whether nothing runs without it.
+    /// Nothing runs without it.
     is_needed: bool,
-    /// Whether it is made with the folders above it.
+    /// It is made, with the folders above it, if it does not exist.
     is_made: bool,
 }
 
@@ -212,14 +212,14 @@ fn place_finding(place: &Place) -> Finding {
     let Purpose { subject, without, is_needed, .. } = *place.purpose;
     let path = place.path.display();
     if let Some(problem) = &place.problem {
-        let message = format!("{path} cannot be written ({problem}): {}.", without);
+        let message = format!("{path} cannot be written ({problem}): {without}.");
         return if is_needed { CHECK.error(subject, message) } else { CHECK.warning(subject, message) };
     }
     let Some(space) = place.space else { return CHECK.ok(subject, format!("{path} can be written.")) };
     let free = format!("{path} has {} free of {}", size(space.free), size(space.total));
     if space.free < NO_SPACE || !space.has_inodes {
         let what = if space.has_inodes { "" } else { " and no room for more files" };
-        return CHECK.error(subject, format!("{free}{what}: {}.", without));
+        return CHECK.error(subject, format!("{free}{what}: {without}."));
     }
     if space.free < LOW_SPACE {
         return CHECK.warning(subject, format!("{free}, which is little."));

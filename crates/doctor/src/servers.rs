@@ -45,7 +45,7 @@ struct Answer {
 
 struct Failure {
     error: RestError,
-    /// Whether the token may start a server that its Hub has stopped, if that is known.
+    /// The token may start a server that its Hub has stopped; `None` if that is not known.
     may_start: Option<bool>,
 }
 

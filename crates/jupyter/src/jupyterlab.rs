@@ -104,18 +104,15 @@ impl JupyterLab {
         let mut tabs = Tabs::subscribe(&server).await?;
         // Without a `client_id`, every tab executes a request, so the first tab that answers is addressed.
         let request = tabs.send(IDENTIFY, json!({})).await?;
-        let tab = match timeout(ACK_TIMEOUT, tabs.answer(&request)).await {
-            Ok(answer) => match answer? {
-                TabAnswer::Accepted(tab) => tab,
-                // Before 0.3 a tab has no id.
-                TabAnswer::Done(_) => None,
-            },
-            Err(_) => {
-                let cause = format!("No browser tab shows the JupyterLab of {}.", self.handle.title());
-                let next =
-                    "Ask the person to open JupyterLab, then try again; everything else works without it.";
-                return Err(Error::new(ErrorKind::Unavailable, cause, next));
-            }
+        let Ok(answer) = timeout(ACK_TIMEOUT, tabs.answer(&request)).await else {
+            let cause = format!("No browser tab shows the JupyterLab of {}.", self.handle.title());
+            let next = "Ask the person to open JupyterLab, then try again; everything else works without it.";
+            return Err(Error::new(ErrorKind::Unavailable, cause, next));
+        };
+        let tab = match answer? {
+            TabAnswer::Accepted(tab) => tab,
+            // Before 0.3 a tab has no id.
+            TabAnswer::Done(_) => None,
         };
         let mut arguments = json!({ "args": { "path": path } });
         if let Some(tab) = tab {

@@ -20,7 +20,7 @@ use place::{
     EarlierRuns, Error, FoundRun, Future, Kernel, KernelChoice, KernelRequest, KernelSelector, Leftovers,
     NotebookPath, RunId, RunState, progress,
 };
-use rest::{KernelModel, Kernelspecs, SessionKernel, SessionModel};
+use rest::{KernelModel, SessionKernel, SessionModel};
 use run_logs::RunLogs;
 use tokio::time::timeout;
 
@@ -42,7 +42,8 @@ pub(crate) struct Kernels {
     /// The kernel that the operator has configured.
     pinned: Mutex<Option<PinnedKernel>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
-    specs: KernelspecCache,
+    /// The kernelspecs that the server can start.
+    pub(crate) specs: KernelspecCache,
     sessions: Sessions,
     /// `None` if runs end with this program.
     run_logging: Option<RunLogging>,
@@ -89,7 +90,11 @@ impl EarlierRuns for Kernels {
 
     fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
         let notebook = self.prefix.strip(notebook);
-        async move { self.has_session(&notebook?).await }.boxed()
+        async move {
+            let session = self.sessions.of(&notebook?).await?;
+            Ok(session.is_some_and(|session| session.kernel.is_some()))
+        }
+        .boxed()
     }
 }
 
@@ -107,11 +112,6 @@ impl Kernels {
             run_logs.map(|folder| RunLogging { logs: RunLogs::new(folder), prefix: prefix.clone() });
         let sessions = Sessions { handle: handle.clone() };
         Self { handle, prefix, pinned, known: Mutex::default(), specs, sessions, run_logging }
-    }
-
-    /// The kernelspecs that the server can start.
-    pub(crate) async fn specs(&self) -> Result<Arc<Kernelspecs>, Error> {
-        self.specs.get().await
     }
 
     /// The running kernels.
@@ -267,11 +267,6 @@ impl Kernels {
         let kernel = self.adopt(self.start(&spec.name, folder).await?);
         kernel.set_owner(Owner::Unattached);
         Ok(KernelChoice::Kernel { kernel, is_new: true })
-    }
-
-    /// Whether the server has a kernel for the notebook.
-    pub(crate) async fn has_session(&self, notebook: &str) -> Result<bool, Error> {
-        Ok(self.sessions.of(notebook).await?.is_some_and(|session| session.kernel.is_some()))
     }
 
     async fn start(&self, spec: &str, folder: Option<&str>) -> Result<KernelModel, Error> {

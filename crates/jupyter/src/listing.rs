@@ -29,7 +29,7 @@ pub(crate) async fn list(
     let first = folder(handle, &root).await.map_err(|error| not_listed(path, handle, error))?;
     let mut walk = Walk::new(handle, max_depth);
     let mut rows: Vec<_> = walk.enter(first, 0).iter().map(|entry| row(prefix, entry)).collect();
-    while let Some(Listed { path, entries }) = walk.next().await {
+    while let Some(Listed { path, entries, .. }) = walk.next().await {
         match entries {
             Ok(entries) => rows.extend(entries.iter().map(|entry| row(prefix, entry))),
             Err(error) => {

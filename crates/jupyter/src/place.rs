@@ -239,7 +239,7 @@ impl Place for Jupyter {
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async {
-            let specs = self.kernels.specs().await?;
+            let specs = self.kernels.specs.get().await?;
             let specs = specs.specs.iter().map(|spec| KernelspecInfo {
                 name: spec.name.clone(),
                 display_name: notebook::one_line(&spec.display_name).into_owned(),

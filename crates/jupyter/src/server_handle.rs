@@ -7,6 +7,7 @@ use std::time::Duration;
 use connection::NetworkTimeout;
 use parking_lot::Mutex;
 use place::{Discovered, Error, progress};
+use rest::hub::HubServer;
 use rest::{
     Address, ContentsQuery, Credentials, Entry, KernelModel, Kind, Options, RestError, Secret, Server,
 };
@@ -191,7 +192,7 @@ impl ServerHandle {
         self.attempt(work).await.map_err(failure::of)
     }
 
-    /// What the server has at a path.
+    /// The entry at a path.
     pub(crate) async fn contents(&self, path: &str, want: ContentsQuery) -> rest::Result<Entry> {
         self.attempt(|server| async move { server.contents(path, want).await }).await
     }
@@ -251,9 +252,9 @@ impl ServerHandle {
         let answer = work(server.clone()).await;
         match answer {
             Err(RestError { kind: Kind::Stopped | Kind::Starting, .. })
-                if server.hub().is_some() || self.machine.is_some() =>
+                if HubServer::of(server.base()).is_some() || self.machine.is_some() =>
             {
-                if server.hub().is_some() {
+                if HubServer::of(server.base()).is_some() {
                     self.start(&server).await?;
                 }
                 let mut retries = 0;

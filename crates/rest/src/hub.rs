@@ -44,7 +44,7 @@ impl Server {
         timeout: Duration,
         mut report: impl FnMut(String) + Send,
     ) -> Result<()> {
-        let hub = self.hub().ok_or_else(|| diagnosis::stopped(&self.sender().base))?;
+        let hub = HubServer::of(self.base()).ok_or_else(|| diagnosis::stopped(&self.sender().base))?;
         let end = Instant::now() + timeout;
         let late = |_| {
             RestError::new(
@@ -58,7 +58,7 @@ impl Server {
 
     /// Whether the Hub lets our token start this server. `None` if the Hub does not say (before `JupyterHub` 2).
     pub async fn may_start(&self) -> Result<Option<bool>> {
-        let Some(hub) = self.hub() else { return Ok(None) };
+        let Some(hub) = HubServer::of(self.base()) else { return Ok(None) };
         let subject = "owner of the token";
         let request = Request::get("hub/api/user", subject);
         let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;

@@ -12,7 +12,6 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::diagnosis;
-use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::{Credentials, Kind, NextStep, Options, RestError, Result, Secret, body, client};
 
@@ -48,11 +47,6 @@ impl Sender {
 
     pub(crate) fn issued(&self) -> Option<Secret> {
         self.issued.lock().clone()
-    }
-
-    /// The server as its Hub knows it. `None` if the address is not one of a Hub.
-    pub(crate) fn hub(&self) -> Option<HubServer> {
-        HubServer::of(&self.base)
     }
 
     /// The value of the cookie `_xsrf`.

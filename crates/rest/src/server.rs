@@ -60,11 +60,6 @@ impl Server {
         &self.sender().base
     }
 
-    /// The server as its Hub knows it. `None` if the address is not one of a Hub.
-    pub fn hub(&self) -> Option<HubServer> {
-        self.sender().hub()
-    }
-
     /// Ends all uploads, and waits until what they have left is deleted. Later ones fail.
     pub async fn end_uploads(&self) {
         let Uploads { tasks, ended } = self.uploads();
@@ -156,7 +151,7 @@ impl Server {
     /// `/user/ada/gpu/` stopped, `GET /user/ada/gpu/api/contents/x.ipynb` responds 404 as if the file were missing; then
     /// `GET /user/ada/gpu/api` fails too, which shows that the server is stopped.
     pub(crate) async fn check_hub(&self, status: StatusCode) -> Result<()> {
-        let is_ambiguous = match self.hub() {
+        let is_ambiguous = match HubServer::of(self.base()) {
             Some(HubServer { name: Some(_), .. }) => matches!(status.as_u16(), 403..=405),
             Some(_) => matches!(status.as_u16(), 403 | 405),
             None => false,

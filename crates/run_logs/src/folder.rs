@@ -96,7 +96,7 @@ impl RunLogs {
     /// The runs in the logs of a kernel, but one, that it has been sent and has not ended.
     pub fn running(&self, server: &str, kernel: &str, own: &RunLog) -> Vec<RunRecord> {
         let logs =
-            self.current(server).into_iter().filter(|log| log.kernel == kernel && !own.is_at(&log.path));
+            self.current(server).into_iter().filter(|log| log.kernel == kernel && log.path != own.path);
         let read = logs.filter_map(|log| Past::read(&fs::read(log.path).ok()?));
         read.flat_map(|past| past.running).collect()
     }

@@ -20,7 +20,7 @@ const COMPACT_BYTES: u64 = 1024 * 1024;
 
 /// The log of one connection: see the crate.
 pub struct RunLog {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub header: Header,
     state: Mutex<State>,
 }
@@ -78,11 +78,6 @@ impl RunLog {
         } else if state.length > COMPACT_BYTES && !state.has_requests() {
             self.compact(&mut state);
         }
-    }
-
-    /// Whether this is its file.
-    pub(crate) fn is_at(&self, path: &Path) -> bool {
-        self.path == path
     }
 
     /// Leaves the log to another server.

@@ -148,7 +148,7 @@ impl<C: Connector> Attempt<C> {
                     silent_since = now;
                     transport.reconnect();
                 }
-                let ask_again = readiness.deadline().map_or(now, Instant::from_std);
+                let ask_again = readiness.ask_at.map_or(now, Instant::from_std);
                 // `receive` is cancel safe, so this timeout loses no message.
                 let Ok(received) = timeout_at(ask_again, transport.receive()).await else { continue };
                 received
@@ -172,7 +172,7 @@ impl<C: Connector> Attempt<C> {
             }
             if let Some(language_info) = language_info {
                 transport.give_back(early);
-                return Ok(Some(Ready { language_info, process: readiness.process() }));
+                return Ok(Some(Ready { language_info, process: readiness.process }));
             }
         }
     }

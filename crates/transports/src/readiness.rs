@@ -18,16 +18,13 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
 pub(crate) struct Readiness {
     language_info: Option<Json>,
     has_status: bool,
-    process: Option<String>,
-    ask_at: Option<Instant>,
+    /// The session of the kernel's process, if it has one.
+    pub(crate) process: Option<String>,
+    /// When [`Readiness::tick`] is due.
+    pub(crate) ask_at: Option<Instant>,
 }
 
 impl Readiness {
-    /// When [`Readiness::tick`] is due.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.ask_at
-    }
-
     /// Whether to ask now; always at the first call.
     pub(crate) fn tick(&mut self, now: Instant) -> bool {
         if self.ask_at.is_some_and(|at| now < at) {
@@ -40,11 +37,6 @@ impl Readiness {
     pub(crate) fn question() -> JupyterMessage {
         // Safe to repeat: unlike `execute_request`, it runs no code and counts no execution.
         JupyterMessage::new(KernelInfoRequest {}, None)
-    }
-
-    /// The session of the kernel's process, if it has one.
-    pub(crate) fn process(&mut self) -> Option<String> {
-        self.process.take()
     }
 
     /// Handles a message of the kernel. Returns its `language_info` once it is ready.

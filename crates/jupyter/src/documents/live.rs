@@ -69,7 +69,7 @@ impl LiveDocument {
         state.pending.is_empty() && state.renamed().is_none() && state.pending.lost().is_none()
     }
 
-    /// What is known of the document. Never locked across an await.
+    /// The document and its location. Never locked across an await.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state()
     }

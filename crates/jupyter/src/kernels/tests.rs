@@ -237,10 +237,10 @@ async fn one_id_is_one_kernel_and_an_unlisted_one_is_gone() {
 #[tokio::test]
 async fn kernelspecs_are_fetched_once_and_again_for_an_unknown_one() {
     let fake = Fake::new(&["a"], &[], None).await;
-    let (listed, specs) = tokio::join!(fake.kernels.list(), fake.kernels.specs());
+    let (listed, specs) = tokio::join!(fake.kernels.list(), fake.kernels.specs.get());
     assert_eq!((listed.unwrap().len(), specs.unwrap().specs.len()), (1, 2));
     fake.kernels.list().await.unwrap();
-    fake.kernels.specs().await.unwrap();
+    fake.kernels.specs.get().await.unwrap();
     assert_eq!(fake.inside().looks, 1);
     let named = |name: &str| KernelRequest { kernel: KernelSelector::Kernelspec(name.into()), ..wanted() };
     fake.choose(named("old")).await;

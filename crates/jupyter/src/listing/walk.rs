@@ -17,13 +17,14 @@ pub(super) struct Walk<'a> {
     handle: &'a ServerHandle,
     max_depth: usize,
     waiting: VecDeque<(String, usize)>,
-    requests: FuturesUnordered<BoxFuture<'a, (String, usize, rest::Result<Vec<Entry>>)>>,
-    /// How many folders were entered so far.
+    requests: FuturesUnordered<BoxFuture<'a, Listed>>,
+    /// Number of folders entered so far.
     pub(super) entered: usize,
 }
 
 pub(super) struct Listed {
     pub(super) path: String,
+    depth: usize,
     /// Without what people do not look for.
     pub(super) entries: rest::Result<Vec<Entry>>,
 }
@@ -56,11 +57,11 @@ impl<'a> Walk<'a> {
             let handle = self.handle;
             self.requests.push(Box::pin(async move {
                 let entries = folder(handle, &path).await;
-                (path, depth, entries)
+                Listed { path, depth, entries }
             }));
         }
-        let (path, depth, entries) = self.requests.next().await?;
-        Some(Listed { path, entries: entries.map(|entries| self.enter(entries, depth)) })
+        let Listed { path, depth, entries } = self.requests.next().await?;
+        Some(Listed { path, depth, entries: entries.map(|entries| self.enter(entries, depth)) })
     }
 }
 

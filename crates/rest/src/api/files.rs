@@ -42,7 +42,7 @@ pub struct Upload {
     temporary: String,
     /// What has not been sent yet: never empty after the first byte, since the last chunk is marked.
     buffer: BytesMut,
-    /// Whether the server appends chunks, once that was tried. If it does not, the whole file is sent in one request.
+    /// The server appends chunks; `None` until that was tried. If it does not, the whole file is sent in one request.
     appends: Option<bool>,
     /// The number of chunks that were sent.
     chunks: i64,

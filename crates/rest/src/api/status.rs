@@ -28,7 +28,8 @@ impl Server {
         let request = Request::get("api", "API");
         let response = self.send(&request).await?;
         if !response.status().is_success() {
-            return match (explain(self.sender(), request.subject, response).await, self.hub()) {
+            return match (explain(self.sender(), request.subject, response).await, HubServer::of(self.base()))
+            {
                 // A stopped named server: the proxy sent the request to the user's default server.
                 (RestError { kind: Kind::NotFound, .. }, Some(HubServer { name: Some(_), .. })) => {
                     Err(diagnosis::stopped(self.base()))

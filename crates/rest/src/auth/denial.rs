@@ -7,6 +7,7 @@ use reqwest::{Response, StatusCode};
 use crate::auth::login::visit_login;
 use crate::body;
 use crate::diagnosis::{self, FailedRequest};
+use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::sender::Sender;
 use crate::{Credentials, Kind, NextStep, RestError};
@@ -51,7 +52,7 @@ pub(crate) fn explain<'s>(
 /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
 async fn explain_denial(sender: &Sender, denial: RestError) -> RestError {
     let is_with_token = matches!(sender.credentials, Credentials::Token(_));
-    let Some(hub) = sender.hub() else {
+    let Some(hub) = HubServer::of(&sender.base) else {
         let is_asked = is_with_token || matches!(sender.credentials, Credentials::None);
         return if is_asked && has_password_only(sender).await {
             let cause = format!("{} This server has a password.", denial.cause);

@@ -14,6 +14,7 @@ use crate::address::origin_and_path;
 use crate::auth::denial::explain;
 use crate::body::Payload;
 use crate::diagnosis;
+use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::sender::Sender;
 use crate::{Credentials, Kind, NextStep, RestError, Result, Secret, TokenIssuer};
@@ -105,7 +106,7 @@ pub(crate) async fn visit_login(sender: &Sender) -> Result<reqwest::Response> {
 
 async fn log_in(sender: &Sender, password: &Secret) -> Result<()> {
     let page = visit_login(sender).await?;
-    let xsrf = match (sender.xsrf(), sender.hub()) {
+    let xsrf = match (sender.xsrf(), HubServer::of(&sender.base)) {
         (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
         // Behind a Hub, the password belongs to the Hub's login page. It is not sent there.
         (_, Some(hub)) if !page.status().is_server_error() => {

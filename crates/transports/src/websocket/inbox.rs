@@ -18,7 +18,7 @@ pub(super) struct Inbox {
     sequence: Sequence,
     pub(super) replay: ReplayFilter,
     pub(super) rate_limit: RateLimitReset,
-    /// Whether the kernel announced its shutdown since this was taken last.
+    /// The kernel announced its shutdown since this was taken last.
     pub(super) shutdown_announced: bool,
     /// Another client connected to the kernel.
     pub(super) is_superseded: bool,

@@ -67,7 +67,7 @@ fn sign(key: Option<&hmac::Key>, parts: &[Bytes]) -> String {
     const_hex::encode(context.sign())
 }
 
-/// Whether `signature` is that of `parts` under `key`. Without a key every message is genuine.
+/// Compares `signature` with that of `parts` under `key`. Without a key every message is genuine.
 ///
 /// `hmac::verify` wants the message in one piece, and that would be a second copy of an image of 100 MB. So the
 /// parts are hashed where they lie, and the result is compared in constant time.

@@ -97,7 +97,7 @@ async fn request_save(shared: &Shared, intents: &[Intent], deadline: Instant) ->
 async fn is_written(shared: &Shared, reply: &Reply, inbound: &mut watch::Receiver<u64>) -> bool {
     let deadline = Instant::now() + HASH_TIMEOUT;
     loop {
-        let hash = shared.state().replica.hash();
+        let hash = shared.state().replica.live.hash();
         if hash.is_some() && hash != reply.hash {
             return true;
         }

@@ -89,7 +89,7 @@ async fn serve(shared: &Arc<Shared>, mut socket: SocketStream, stop: &Cancellati
         let deadlines = [
             Some(Instant::from_std(liveness.deadline())),
             (!shared.is_synced()).then(|| opened + shared.load_timeout),
-            shared.state().replica.renewal().map(Instant::from_std),
+            shared.state().replica.room.renewal().map(Instant::from_std),
         ];
         let next = deadlines.into_iter().flatten().min().unwrap_or(opened);
         let sent = tokio::select! {

@@ -16,7 +16,7 @@ const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn is_displaced(shared: &Shared) -> bool {
     let id = {
         let state = shared.state();
-        state.location.unverified(shared.dialect, state.replica.path())
+        state.location.unverified(shared.dialect, state.replica.live.path())
     };
     let Some(id) = id else { return false };
     let Ok(Ok(is_displaced)) = timeout(SERVER_TIMEOUT, is_path_taken(shared, &id)).await else {

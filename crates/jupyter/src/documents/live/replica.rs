@@ -12,8 +12,8 @@ use super::save_queue::{Reply, SaveQueue};
 
 /// It survives connections; its document does not.
 pub(crate) struct Replica {
-    live: LiveNotebook,
-    room: Room,
+    pub(super) live: LiveNotebook,
+    pub(super) room: Room,
     /// Whether the whole document has arrived on this connection, or on the last one.
     is_complete: bool,
     /// The notebook as the previous connection left it.
@@ -118,16 +118,6 @@ impl Replica {
         self.outbox.as_ref().map(|_| reply)
     }
 
-    /// The path of the file, if the document contains it.
-    pub(super) fn path(&self) -> Option<String> {
-        self.live.path()
-    }
-
-    /// The hash of the file that the server wrote last, if the document contains it.
-    pub(super) fn hash(&self) -> Option<String> {
-        self.live.hash()
-    }
-
     pub(crate) fn set_running(&mut self, cell: &CellId, is_running: bool) {
         if let Some(update) = self.live.set_running(cell, is_running) {
             self.send_update(&update);
@@ -164,11 +154,6 @@ impl Replica {
 
     pub(crate) fn selected(&self) -> Option<CellId> {
         self.room.selected(&self.live)
-    }
-
-    /// When [`Replica::renew_presence`] is due.
-    pub(super) fn renewal(&self) -> Option<Instant> {
-        self.room.renewal()
     }
 
     pub(super) fn renew_presence(&mut self, now: Instant) {

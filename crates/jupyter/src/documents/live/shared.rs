@@ -159,12 +159,12 @@ impl Shared {
 impl State {
     /// The path of the file, as far as it is known.
     pub(super) fn path_now(&self) -> String {
-        self.location.path(self.replica.path())
+        self.location.path(self.replica.live.path())
     }
 
     /// The path of the file, if it is no longer the one under which it was opened.
     pub(crate) fn renamed(&self) -> Option<String> {
-        self.location.renamed(self.replica.path())
+        self.location.renamed(self.replica.live.path())
     }
 
     pub(super) fn add_pending(&mut self, intents: impl IntoIterator<Item = Intent>) {
