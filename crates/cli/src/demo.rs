@@ -3,19 +3,14 @@
 //! The demo starts this program again as an MCP server on stdio and only calls its tools, as an agent would.
 
 mod agent;
-mod answer;
 mod cells;
 mod file;
-mod registration;
 mod script;
 mod transcript;
-
-use std::path::Path;
 
 use anyhow::Context as _;
 
 use agent::Agent;
-use script::Script;
 use transcript::Transcript;
 
 use crate::args;
@@ -34,23 +29,16 @@ pub(crate) async fn run(options: args::Demo) -> anyhow::Result<()> {
     let path = folder.join(NOTEBOOK);
     file::remove_earlier(&path)?;
 
-    let mut transcript = Transcript::start(script::CHAPTERS.len());
+    let mut transcript = Transcript::start(script::CHAPTERS);
     transcript.say(&format!("{} works in {}", program.display(), folder.display()))?;
-    let (agent, stderr) = Agent::start(&program, &folder)?;
-    if let Err(error) = play(agent, &mut transcript, &path).await {
-        transcript.end();
-        return Err(stderr.add_to(error));
-    }
-    transcript.end();
-    transcript.say(&registration::lines(&program, &folder))
-}
-
-async fn play(agent: Agent, transcript: &mut Transcript, path: &Path) -> anyhow::Result<()> {
-    let mut script = Script::new(agent, transcript);
-    let played = script.play().await;
+    let mut agent = Agent::start(&program, &folder)?;
+    let played = script::play(&mut agent, &mut transcript).await;
     // The server ends even if the script failed: it has a kernel to stop.
-    let ended = script.end().await;
+    let ended = agent.end().await;
+    transcript.end();
     played.and(ended)?;
-    let summary = file::check(path)?;
-    transcript.success(&format!("{} is valid and complete: {summary}", path.display()))
+    let (path, summary) = (path.display(), file::check(&path)?);
+    transcript.success(&format!("{path} is valid and complete: {summary}"))?;
+    let program = program.display();
+    transcript.say(&format!("\nGive your agent the same tools:\n\n  \"{program}\" install"))
 }

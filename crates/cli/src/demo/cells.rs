@@ -49,8 +49,6 @@ for steps in (10, 100, 10_000):
 
 pub(crate) const WRONG_LOOP: &str = "for steps in (10, 100, 10_000):";
 pub(crate) const RIGHT_LOOP: &str = "for steps in distance:";
-/// Only the fixed cell prints this.
-pub(crate) const FIXED_OUTPUT: &str = "after  1000 steps:";
 
 pub(crate) const HOME_TEXT: &str = "\
 ## How many come home
@@ -65,18 +63,6 @@ for part in range(1, 9):
     share = (some == 0).any(axis=1).mean()
     print(f\"part {part} of 8: of {len(some):>3} walks {share:.0%} came home\", flush=True)
     sleep(0.5)";
-pub(crate) const HOME_PARTS: usize = 8;
 
 /// Lists variables; the code becomes no cell.
 pub(crate) const LOOK: &str = "%whos ndarray dict int";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_title_holds_the_mark_and_the_mistake_occurs_once() {
-        assert!(TITLE.contains(MARK));
-        assert_eq!(DISTANCE.matches(WRONG_LOOP).count(), 1);
-    }
-}

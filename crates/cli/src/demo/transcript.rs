@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use clap::builder::styling::{AnsiColor, Color, Effects, Style};
 use serde_json::Value;
 
-use super::answer::Answer;
 use terminal::{Painted, Progress, is_read_by_person};
 
 /// Lines kept at the end of a long reply: they hold the result.
@@ -75,40 +74,17 @@ impl Transcript {
         self.say(&format!("  … {message}"))
     }
 
-    /// Shows an answer in at most `max_lines` lines.
-    pub(crate) fn answers(&mut self, answer: &Answer, max_lines: usize) -> anyhow::Result<()> {
-        if let Some(last) = answer.progress.last().filter(|_| answer.progress.len() > 1) {
-            let line =
-                format!("{} progress notifications, the last: {}", answer.progress.len(), clean(last, 80));
-            self.print(&self.painted("  ", FAINT, &line))?;
-        }
-        if answer.is_error {
-            self.print(&self.painted("  ", RED, "isError"))?;
-        }
-        self.replies(&answer.text, max_lines)?;
-        for image in &answer.images {
-            let line = format!("[an image for the model: {}, {} bytes]", image.mime, image.bytes);
-            self.print(&self.painted("  ", GREEN, &line))?;
-        }
-        Ok(())
-    }
-
     /// Shows a reply's text, indented and shortened.
     pub(crate) fn replies(&mut self, text: &str, max_lines: usize) -> anyhow::Result<()> {
-        for line in shortened(text, max_lines) {
-            let style = match line.as_bytes() {
-                [] => {
-                    self.say("")?;
-                    continue;
-                }
-                [b'+', ..] => GREEN,
-                [b'-', ..] => RED,
-                [b'[', ..] => FAINT,
-                _ => Style::new(),
-            };
-            self.print(&self.painted("  ", style, line.trim_end()))?;
-        }
-        Ok(())
+        let style = |line: &str| match line.as_bytes() {
+            _ if line == "[isError]" => RED,
+            [b'+', ..] => GREEN,
+            [b'-', ..] => RED,
+            [b'[', ..] => FAINT,
+            _ => Style::new(),
+        };
+        let mut lines = shortened(text, max_lines).into_iter();
+        lines.try_for_each(|line| self.print(&self.painted("  ", style(&line), line.trim_end())))
     }
 
     pub(crate) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
