@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::configuration::inputs_of;
-use crate::edit::{self, EditObstacle, Edited, INPUTS, Target};
+use crate::edit::{self, EditObstacle, INPUTS, Target};
 use crate::entry::{Block, NotPossible, ServerEntry};
 use crate::file::{self, FileError};
 use crate::ledger::{Digests, Ledger, LedgerEntry};
@@ -77,13 +77,11 @@ fn put(
     let target = client.target();
     // An untouched entry of ours is written again, so that an uninstall stays exact.
     let original = known.original(file, text);
-    let is_ours_untouched = original.is_some();
     let original = original.unwrap_or_else(|| text.to_owned());
     let is_absent = edit::read(&original, target)?.is_none();
-    let Edited { text: after, created } = edit::put(&original, target, block)?;
+    let after = edit::put(&original, target, block)?;
     let digests = is_absent.then(|| Digests::new(&original, &after));
-    let created_keys = if is_ours_untouched { created } else { [known.created_keys, created].concat() };
-    Ok((after, LedgerEntry { created_keys, digests, ..known }))
+    Ok((after, LedgerEntry { digests, ..known }))
 }
 
 /// The change that removes our entry.
@@ -116,7 +114,7 @@ fn take(client: &Client, file: &Path, text: &str, record: &LedgerEntry) -> Resul
     let target = client.target();
     match edit::read(text, target)? {
         None => Ok(text.to_owned()),
-        Some(entry) => edit::remove(text, target, &inputs_of(&entry), &record.created_keys),
+        Some(entry) => edit::remove(text, target, &inputs_of(&entry)),
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
-use crate::{Base, Location, Machine, Scope, System};
+use crate::location::joined;
+use crate::{Base, Location, Machine, Scope};
 
 /// A program that an agent runs in, with its configuration.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +12,7 @@ pub struct Client {
     pub id: &'static str,
     pub name: &'static str,
     /// The user's configuration. The first that exists is used, otherwise the first whose base exists; a variable
-    /// that is set decides.
+    /// that is set decides. A client is taken to be installed if the folder of one of these exists, or one of its programs is on `PATH`.
     pub user_files: &'static [Location],
     /// The configuration in a project's folder.
     pub project_file: Option<&'static str>,
@@ -24,12 +23,9 @@ pub struct Client {
     /// `None` if its file has no servers over HTTP.
     pub http: Option<Http>,
     pub secrets: Secrets,
-    /// Written if they are missing, and never changed.
-    pub extras: &'static [(&'static str, Constant)],
+    /// JSON, whose members are written if they are missing, and never changed.
+    pub extras: &'static str,
     pub working_folder: WorkingFolder,
-    /// It is taken to be installed if one of these exists,
-    pub folders: &'static [Location],
-    /// or one of these is on `PATH`.
     pub programs: &'static [&'static str],
     /// What the person does after the user's configuration has changed.
     pub then: &'static str,
@@ -51,7 +47,8 @@ pub struct Stdio {
     pub command: Command,
     /// The key of the variables that the client sets for the server.
     pub env: &'static str,
-    pub constants: &'static [(&'static str, Constant)],
+    /// JSON, whose members each entry has.
+    pub constants: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +63,8 @@ pub enum Command {
 #[derive(Debug, Clone, Copy)]
 pub struct Http {
     pub url: &'static str,
-    pub constants: &'static [(&'static str, Constant)],
+    /// JSON, whose members each entry has.
+    pub constants: &'static str,
     /// The `type` of an entry whose address is a WebSocket; `None` if there are none.
     pub socket: Option<&'static str>,
 }
@@ -96,26 +94,6 @@ pub enum WorkingFolder {
     Unrelated,
 }
 
-/// A value in the table.
-#[derive(Debug, Clone, Copy)]
-pub enum Constant {
-    Text(&'static str),
-    Number(u32),
-    Truth(bool),
-    List(&'static [&'static str]),
-}
-
-impl Constant {
-    pub fn value(self) -> Value {
-        match self {
-            Self::Text(text) => text.into(),
-            Self::Number(number) => number.into(),
-            Self::Truth(truth) => truth.into(),
-            Self::List(items) => items.into(),
-        }
-    }
-}
-
 impl Client {
     /// The client of that id.
     pub fn named(id: &str) -> Option<&'static Self> {
@@ -126,16 +104,8 @@ impl Client {
     pub fn file(&self, machine: &Machine, scope: Scope) -> Option<PathBuf> {
         match scope {
             Scope::User => self.user_file(machine),
-            Scope::Project(folder) => {
-                Some(self.project_file?.split('/').fold(folder.to_owned(), |path, part| path.join(part)))
-            }
+            Scope::Project(folder) => Some(joined(folder.to_owned(), self.project_file?)),
         }
-    }
-
-    /// The user's configuration as a person writes it, if no variable moves it.
-    pub fn usual_file(&self, system: System) -> Option<String> {
-        let mut usual = self.user_files.iter().filter(|it| !matches!(it.base, Base::Variable(_)));
-        usual.find_map(|it| it.shown(system))
     }
 
     fn user_file(&self, machine: &Machine) -> Option<PathBuf> {
@@ -147,7 +117,7 @@ impl Client {
 
     /// What shows that the client is installed, if it is.
     pub fn detected(&self, machine: &Machine) -> Option<PathBuf> {
-        let folder = self.folders.iter().filter_map(|it| it.resolve(machine)).find(|it| it.exists());
+        let folder = self.user_files.iter().filter_map(|it| it.folder(machine)).find(|it| it.exists());
         folder.or_else(|| self.programs.iter().find_map(|it| machine.find_program(it)))
     }
 

@@ -46,44 +46,21 @@ impl Target<'_> {
     }
 }
 
-/// What an edit did.
-#[derive(Debug, Clone)]
-pub struct Edited {
-    pub text: String,
-    /// Keys that did not exist before, from the outermost.
-    pub(crate) created: Vec<Vec<String>>,
-}
-
 /// Writes the entry, or updates it: keys of its own that the person added stay.
-pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<Edited, EditObstacle> {
-    let path = target.path();
-    let mut created = Vec::new();
-    for path in
-        (1..path.len()).map(|end| &path[..end]).chain((!block.inputs.is_empty()).then_some(&[INPUTS][..]))
-    {
-        if read_at(text, target.format, path)?.is_none() {
-            created.push(path.iter().map(|key| (*key).to_owned()).collect());
-        }
-    }
-    let text = edit(text, target, |text| match target.format {
+pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
+    edit(text, target, |text| match target.format {
         Format::Json => json::put(text, target, block),
         Format::Toml => toml::put(text, target, block),
         Format::Yaml => yaml::put(text, target, block),
-    })?;
-    Ok(Edited { text, created })
+    })
 }
 
-/// Removes the entry, with those of the created keys that are empty then.
-pub(crate) fn remove(
-    text: &str,
-    target: Target,
-    inputs: &[String],
-    created: &[Vec<String>],
-) -> Result<String, EditObstacle> {
+/// Removes the entry, with the keys around it and the list of inputs if they are empty then.
+pub(crate) fn remove(text: &str, target: Target, inputs: &[String]) -> Result<String, EditObstacle> {
     edit(text, target, |text| match target.format {
-        Format::Json => json::remove(text, target, inputs, created),
+        Format::Json => json::remove(text, target, inputs),
         Format::Toml => toml::remove(text, target),
-        Format::Yaml => yaml::remove(text, target, created),
+        Format::Yaml => yaml::remove(text, target),
     })
 }
 
@@ -136,7 +113,7 @@ pub(crate) fn is_blank(text: &str, format: Format) -> bool {
 
 /// The entry alone, as it would stand in an empty file: what a person can paste.
 pub(crate) fn alone(target: Target, block: &Block) -> String {
-    put("", target, block).map(|edited| edited.text).unwrap_or_default()
+    put("", target, block).unwrap_or_default()
 }
 
 fn split_bom(text: &str) -> (&str, &str) {

@@ -25,7 +25,6 @@ pub(crate) struct LedgerEntry {
     pub(crate) file: PathBuf,
     pub(crate) created_file: bool,
     pub(crate) created_folders: Vec<PathBuf>,
-    pub(crate) created_keys: Vec<Vec<String>>,
     pub(crate) digests: Option<Digests>,
 }
 

@@ -15,9 +15,9 @@ mod secrets;
 mod table;
 
 pub use change::{ChangeError, FileChange, install, uninstall};
-pub use client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
+pub use client::{Client, Command, Format, Http, Secrets, Stdio, WorkingFolder};
 pub use configuration::{Configured, Starts};
-pub use edit::{EditObstacle, Edited};
+pub use edit::EditObstacle;
 pub use entry::{Block, NotPossible, ServerEntry, Start};
 pub use file::FileError;
 pub use ledger::Ledger;

@@ -98,26 +98,38 @@ pub enum Base {
     Variable(&'static str),
 }
 
-/// A file or folder of a client.
+/// A file of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Location {
     pub systems: &'static [System],
     pub base: Base,
-    pub path: &'static str,
+    /// Exists where the client is installed; may be the file itself.
+    folder: &'static str,
+    /// Its path below the folder.
+    file: &'static str,
 }
 
 impl Location {
-    pub(crate) const fn new(base: Base, path: &'static str) -> Self {
-        Self { systems: &System::ALL, base, path }
+    pub(crate) const fn new(base: Base, folder: &'static str, file: &'static str) -> Self {
+        Self::on(&System::ALL, base, folder, file)
     }
 
-    pub(crate) const fn on(systems: &'static [System], base: Base, path: &'static str) -> Self {
-        Self { systems, base, path }
+    pub(crate) const fn on(
+        systems: &'static [System],
+        base: Base,
+        folder: &'static str,
+        file: &'static str,
+    ) -> Self {
+        Self { systems, base, folder, file }
     }
 
     pub fn resolve(&self, machine: &Machine) -> Option<PathBuf> {
-        let folder = self.systems.contains(&machine.system).then(|| machine.folder(self.base))??;
-        Some(self.path.split('/').filter(|part| !part.is_empty()).fold(folder, |path, part| path.join(part)))
+        Some(joined(self.folder(machine)?, self.file))
+    }
+
+    pub(crate) fn folder(&self, machine: &Machine) -> Option<PathBuf> {
+        let base = self.systems.contains(&machine.system).then(|| machine.folder(self.base))??;
+        Some(joined(base, self.folder))
     }
 
     /// As a person writes it: `~/.codex/config.toml`.
@@ -133,9 +145,14 @@ impl Location {
             (Base::Config, System::Windows) => "%APPDATA%".to_owned(),
             (Base::Config, System::Linux) | (Base::Xdg, _) => "~/.config".to_owned(),
         };
-        let shown = format!("{base}/{}", self.path);
+        let parts = [&*base, self.folder, self.file].into_iter().filter(|part| !part.is_empty());
+        let shown = parts.collect::<Vec<_>>().join("/");
         Some(if system == System::Windows { shown.replace('/', "\\") } else { shown })
     }
+}
+
+pub(crate) fn joined(folder: PathBuf, path: &str) -> PathBuf {
+    path.split('/').filter(|part| !part.is_empty()).fold(folder, |path, part| path.join(part))
 }
 
 /// Whose configuration: the user's, or that of the project in a folder.
@@ -156,7 +173,7 @@ mod tests {
 
     #[test]
     fn each_system_has_its_folders() {
-        let config = Location::new(Base::Config, "Claude/x.json");
+        let config = Location::new(Base::Config, "Claude", "x.json");
         let resolve = |system, variables: &[_]| config.resolve(&machine(system, variables)).unwrap();
         assert_eq!(resolve(System::Linux, &[]), Path::new("/home/ada/.config/Claude/x.json"));
         assert_eq!(resolve(System::Linux, &[("XDG_CONFIG_HOME", "/c")]), Path::new("/c/Claude/x.json"));
@@ -167,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_empty_or_relative_names_no_folder() {
-        let location = Location::new(Base::Variable("CODEX_HOME"), "config.toml");
+        let location = Location::new(Base::Variable("CODEX_HOME"), "", "config.toml");
         for value in ["", "relative"] {
             assert_eq!(location.resolve(&machine(System::Linux, &[("CODEX_HOME", value)])), None);
         }

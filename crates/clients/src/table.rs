@@ -4,7 +4,7 @@ mod agents;
 mod desktop;
 mod editors;
 
-use crate::client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
+use crate::client::{Client, Command, Format, Http, Secrets, Stdio, WorkingFolder};
 
 /// In the order in which they are listed.
 pub const CLIENTS: &[Client] = &[
@@ -39,24 +39,22 @@ const USUAL: Client = Client {
     stdio: STDIO,
     http: Some(HTTP),
     secrets: Secrets::None,
-    extras: &[],
+    extras: "{}",
     working_folder: WorkingFolder::Unrelated,
-    folders: &[],
     programs: &[],
     then: "",
     then_in_project: "",
 };
 const STDIO: Stdio =
-    Stdio { command: Command::Split { program: "command", arguments: "args" }, env: "env", constants: &[] };
-const HTTP: Http = Http { url: "url", constants: &[], socket: None };
+    Stdio { command: Command::Split { program: "command", arguments: "args" }, env: "env", constants: "{}" };
+const HTTP: Http = Http { url: "url", constants: "{}", socket: None };
 
 /// `${NAME}`, which stays as it is while the variable is not set.
 const BRACES: Secrets = Secrets::Template { required: "${NAME}", optional: "${NAME}" };
 const ENV_BRACES: Secrets = Secrets::Template { required: "${env:NAME}", optional: "${env:NAME}" };
 
 /// For clients that give up a call too early: as long as Codex waits for a tool with our entry.
-const TEN_MINUTES_IN_SECONDS: Constant = Constant::Number(600);
-const TEN_MINUTES_IN_MILLISECONDS: Constant = Constant::Number(600_000);
+const TIMEOUT_IN_MILLISECONDS: &str = r#"{"timeout": 600000}"#;
 
 #[cfg(test)]
 mod tests {
@@ -79,7 +77,11 @@ mod tests {
         for client in CLIENTS {
             for system in System::ALL {
                 assert!(client.user_files.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
-                assert!(client.folders.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
+            }
+            for constants in
+                [client.extras, client.stdio.constants, client.http.map_or("{}", |it| it.constants)]
+            {
+                assert!(serde_json::from_str::<serde_json::Map<_, _>>(constants).is_ok(), "{constants}");
             }
             assert!(!client.name.is_empty() && !client.then.is_empty(), "{}", client.id);
             assert_eq!(client.project_file.is_none(), client.then_in_project.is_empty(), "{}", client.id);

@@ -2,7 +2,7 @@
 
 mod page;
 
-use clients::{CLIENTS, Client, Scope, ServerEntry, Start, System};
+use clients::{Base, CLIENTS, Client, Scope, ServerEntry, Start, System};
 
 /// The folder of the pages.
 pub(super) const FOLDER: &str = "docs/clients";
@@ -22,7 +22,9 @@ pub(super) fn table() -> String {
 
 fn row(client: &Client) -> String {
     let Client { id, name, .. } = client;
-    let user = client.usual_file(System::Linux).unwrap_or_default();
+    // Unless a variable moves it.
+    let mut usual = client.user_files.iter().filter(|it| !matches!(it.base, Base::Variable(_)));
+    let user = usual.find_map(|it| it.shown(System::Linux)).unwrap_or_default();
     let project = client.project_file.map_or_else(|| "–".to_owned(), |file| format!("`{file}`"));
     let over_http = match client.block(&running(&["CELLBRIDGE_TOKEN"]), Scope::User) {
         Ok(_) => "yes",

@@ -78,21 +78,17 @@ fn input_value(value: &Value) -> CstInputValue {
     }
 }
 
-pub(super) fn remove(
-    text: &str,
-    target: Target,
-    inputs: &[String],
-    created: &[Vec<String>],
-) -> Result<String, EditObstacle> {
-    let mut text = remove_property(text.to_owned(), &target.path())?;
+pub(super) fn remove(text: &str, target: Target, inputs: &[String]) -> Result<String, EditObstacle> {
+    let path = target.path();
+    let mut text = remove_property(text.to_owned(), &path)?;
     text = inputs.iter().try_fold(text, |text, id| remove_input(text, id))?;
-    for path in created.iter().rev() {
-        let path: Vec<_> = path.iter().map(String::as_str).collect();
+    let list = (!inputs.is_empty()).then_some(&[INPUTS][..]);
+    for path in (1..path.len()).rev().map(|end| &path[..end]).chain(list) {
         let parsed = parse(&text)?;
-        let value = property(&parsed, &path)?.map(|(_, it)| it.value.range());
+        let value = property(&parsed, path)?.map(|(_, it)| it.value.range());
         // One with a comment is not empty.
         if value.is_some_and(|it| matches!(&text[it.start..it.end], "{}" | "[]")) {
-            text = remove_property(text, &path)?;
+            text = remove_property(text, path)?;
         }
     }
     Ok(text)

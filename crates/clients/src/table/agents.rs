@@ -1,7 +1,7 @@
 //! Agents on the command line.
 
-use super::{BRACES, HTTP, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS, USUAL};
-use crate::client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
+use super::{BRACES, HTTP, STDIO, TIMEOUT_IN_MILLISECONDS, USUAL};
+use crate::client::{Client, Command, Format, Http, Secrets, Stdio, WorkingFolder};
 use crate::location::{Base, Location, System};
 
 const UNIX: &[System] = &[System::Linux, System::MacOs];
@@ -11,21 +11,16 @@ pub(super) const CLAUDE_CODE: Client = Client {
     id: "claude-code",
     name: "Claude Code",
     user_files: &[
-        Location::new(Base::Variable("CLAUDE_CONFIG_DIR"), ".claude.json"),
-        Location::new(Base::Home, ".claude.json"),
+        Location::new(Base::Variable("CLAUDE_CONFIG_DIR"), "", ".claude.json"),
+        Location::new(Base::Home, ".claude.json", ""),
     ],
     project_file: Some(".mcp.json"),
-    http: Some(Http { constants: &[("type", Constant::Text("http"))], socket: Some("ws"), ..HTTP }),
+    http: Some(Http { constants: r#"{"type": "http"}"#, socket: Some("ws"), ..HTTP }),
     secrets: Secrets::Template { required: "${NAME}", optional: "${NAME:-}" },
     // Not `timeout`: it ends a call even while there is progress. Not `alwaysLoad`: it would put all tools into each
     // first request, and our tools ask themselves for what is needed there.
-    extras: &[],
+    extras: "{}",
     working_folder: WorkingFolder::Project,
-    folders: &[
-        Location::new(Base::Variable("CLAUDE_CONFIG_DIR"), ""),
-        Location::new(Base::Home, ".claude"),
-        Location::new(Base::Home, ".claude.json"),
-    ],
     programs: &["claude"],
     then: "Start a new session. `/mcp` shows the server.",
     then_in_project: "Start a new session in the project and approve the server. `/mcp` shows it.",
@@ -36,8 +31,8 @@ pub(super) const CODEX: Client = Client {
     id: "codex",
     name: "Codex",
     user_files: &[
-        Location::new(Base::Variable("CODEX_HOME"), "config.toml"),
-        Location::new(Base::Home, ".codex/config.toml"),
+        Location::new(Base::Variable("CODEX_HOME"), "", "config.toml"),
+        Location::new(Base::Home, ".codex", "config.toml"),
     ],
     project_file: Some(".codex/config.toml"),
     format: Format::Toml,
@@ -45,9 +40,8 @@ pub(super) const CODEX: Client = Client {
     // A token in any entry makes Codex refuse the whole file.
     secrets: Secrets::Keys { token: "bearer_token_env_var", inherited: "env_vars" },
     // The default of 60 seconds ends calls that wait for a run.
-    extras: &[("tool_timeout_sec", TEN_MINUTES_IN_SECONDS)],
+    extras: r#"{"tool_timeout_sec": 600}"#,
     working_folder: WorkingFolder::Project,
-    folders: &[Location::new(Base::Variable("CODEX_HOME"), ""), Location::new(Base::Home, ".codex")],
     programs: &["codex"],
     then: "Start a new session. `codex mcp list` shows the server.",
     then_in_project: "Trust the project in Codex, and start a new session in it. `codex mcp list` shows the server.",
@@ -58,21 +52,14 @@ pub(super) const COPILOT: Client = Client {
     id: "copilot",
     name: "Copilot CLI",
     user_files: &[
-        Location::new(Base::Variable("COPILOT_HOME"), "mcp-config.json"),
-        Location::new(Base::Home, ".copilot/mcp-config.json"),
+        Location::new(Base::Variable("COPILOT_HOME"), "", "mcp-config.json"),
+        Location::new(Base::Home, ".copilot", "mcp-config.json"),
     ],
     // It also reads `.mcp.json`, which is where Claude Code's entry is.
     project_file: Some(".github/mcp.json"),
-    stdio: Stdio {
-        constants: &[("type", Constant::Text("local")), ("tools", Constant::List(&["*"]))],
-        ..STDIO
-    },
-    http: Some(Http {
-        constants: &[("type", Constant::Text("http")), ("tools", Constant::List(&["*"]))],
-        ..HTTP
-    }),
+    stdio: Stdio { constants: r#"{"type": "local", "tools": ["*"]}"#, ..STDIO },
+    http: Some(Http { constants: r#"{"type": "http", "tools": ["*"]}"#, ..HTTP }),
     working_folder: WorkingFolder::Project,
-    folders: &[Location::new(Base::Variable("COPILOT_HOME"), ""), Location::new(Base::Home, ".copilot")],
     programs: &["copilot"],
     then: "Start a new session. `/mcp show` lists the server.",
     then_in_project: "Start a new session in the project. `/mcp show` lists the server.",
@@ -82,14 +69,13 @@ pub(super) const COPILOT: Client = Client {
 pub(super) const GEMINI: Client = Client {
     id: "gemini",
     name: "Gemini CLI",
-    user_files: &[Location::new(Base::Home, ".gemini/settings.json")],
+    user_files: &[Location::new(Base::Home, ".gemini/settings.json", "")],
     project_file: Some(".gemini/settings.json"),
     // Under `url` it would speak the older SSE transport.
     http: Some(Http { url: "httpUrl", ..HTTP }),
     secrets: BRACES,
-    extras: &[("timeout", TEN_MINUTES_IN_MILLISECONDS)],
+    extras: TIMEOUT_IN_MILLISECONDS,
     working_folder: WorkingFolder::Project,
-    folders: &[Location::new(Base::Home, ".gemini/settings.json")],
     programs: &["gemini"],
     then: "Start a new session. `/mcp` shows the server.",
     then_in_project: "Trust the folder, and start a new session in it. `/mcp` shows the server.",
@@ -100,28 +86,23 @@ pub(super) const GOOSE: Client = Client {
     id: "goose",
     name: "Goose",
     user_files: &[
-        Location::on(UNIX, Base::Xdg, "goose/config.yaml"),
-        Location::on(WINDOWS, Base::Config, "Block/goose/config/config.yaml"),
+        Location::on(UNIX, Base::Xdg, "goose", "config.yaml"),
+        Location::on(WINDOWS, Base::Config, "Block/goose", "config/config.yaml"),
     ],
     format: Format::Yaml,
     keys: &["extensions"],
     stdio: Stdio {
         command: Command::Split { program: "cmd", arguments: "args" },
         env: "envs",
-        constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("stdio"))],
+        constants: r#"{"name": "cellbridge", "type": "stdio"}"#,
     },
     http: Some(Http {
         url: "uri",
-        constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("streamable_http"))],
+        constants: r#"{"name": "cellbridge", "type": "streamable_http"}"#,
         ..HTTP
     }),
-    extras: &[
-        ("enabled", Constant::Truth(true)),
-        ("description", Constant::Text("Jupyter notebooks")),
-        ("timeout", TEN_MINUTES_IN_SECONDS),
-    ],
+    extras: r#"{"enabled": true, "description": "Jupyter notebooks", "timeout": 600}"#,
     working_folder: WorkingFolder::Project,
-    folders: &[Location::on(UNIX, Base::Xdg, "goose"), Location::on(WINDOWS, Base::Config, "Block/goose")],
     programs: &["goose"],
     then: "Start a new session.",
     ..USUAL
@@ -131,25 +112,21 @@ pub(super) const OPENCODE: Client = Client {
     id: "opencode",
     name: "opencode",
     user_files: &[
-        Location::new(Base::Xdg, "opencode/opencode.json"),
-        Location::new(Base::Xdg, "opencode/opencode.jsonc"),
+        Location::new(Base::Xdg, "opencode", "opencode.json"),
+        Location::new(Base::Xdg, "opencode", "opencode.jsonc"),
     ],
     project_file: Some("opencode.json"),
     keys: &["mcp"],
     stdio: Stdio {
         command: Command::Joined("command"),
         env: "environment",
-        constants: &[("type", Constant::Text("local"))],
+        constants: r#"{"type": "local"}"#,
     },
     // Without `oauth: false` it takes a refused token as a request to log in.
-    http: Some(Http {
-        constants: &[("type", Constant::Text("remote")), ("oauth", Constant::Truth(false))],
-        ..HTTP
-    }),
+    http: Some(Http { constants: r#"{"type": "remote", "oauth": false}"#, ..HTTP }),
     secrets: Secrets::Template { required: "{env:NAME}", optional: "{env:NAME}" },
-    extras: &[("enabled", Constant::Truth(true))],
+    extras: r#"{"enabled": true}"#,
     working_folder: WorkingFolder::Project,
-    folders: &[Location::new(Base::Xdg, "opencode")],
     programs: &["opencode"],
     then: "Start a new session. `opencode mcp list` shows the server.",
     then_in_project: "Start a new session in the project. `opencode mcp list` shows the server.",
@@ -160,15 +137,14 @@ pub(super) const AMP: Client = Client {
     id: "amp",
     name: "Amp",
     user_files: &[
-        Location::on(UNIX, Base::Xdg, "amp/settings.json"),
-        Location::on(WINDOWS, Base::Config, "amp/settings.json"),
+        Location::on(UNIX, Base::Xdg, "amp", "settings.json"),
+        Location::on(WINDOWS, Base::Config, "amp", "settings.json"),
     ],
     project_file: Some(".amp/settings.json"),
     // One key with a dot.
     keys: &["amp.mcpServers"],
     secrets: BRACES,
     working_folder: WorkingFolder::Project,
-    folders: &[Location::on(UNIX, Base::Xdg, "amp"), Location::on(WINDOWS, Base::Config, "amp")],
     programs: &["amp"],
     then: "Start a new session.",
     then_in_project: "Start a new session in the project, and approve the server (`amp mcp approve cellbridge`).",

@@ -7,9 +7,8 @@ use crate::location::{Base, Location};
 pub(super) const CLAUDE_DESKTOP: Client = Client {
     id: "claude-desktop",
     name: "Claude Desktop",
-    user_files: &[Location::new(Base::Config, "Claude/claude_desktop_config.json")],
+    user_files: &[Location::new(Base::Config, "Claude", "claude_desktop_config.json")],
     http: None,
-    folders: &[Location::new(Base::Config, "Claude")],
     then: "Quit Claude Desktop and start it again. The server is in Settings → Developer.",
     ..USUAL
 };
@@ -18,10 +17,9 @@ pub(super) const LM_STUDIO: Client = Client {
     id: "lm-studio",
     name: "LM Studio",
     user_files: &[
-        Location::new(Base::Home, ".lmstudio/mcp.json"),
-        Location::new(Base::Home, ".cache/lm-studio/mcp.json"),
+        Location::new(Base::Home, ".lmstudio", "mcp.json"),
+        Location::new(Base::Home, ".cache/lm-studio", "mcp.json"),
     ],
-    folders: &[Location::new(Base::Home, ".lmstudio"), Location::new(Base::Home, ".cache/lm-studio")],
     programs: &["lms"],
     then: "Turn the server on in a chat, under Integrations.",
     ..USUAL

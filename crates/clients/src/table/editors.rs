@@ -1,17 +1,16 @@
 //! Editors and their extensions.
 
-use super::{BRACES, ENV_BRACES, HTTP, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS, USUAL};
-use crate::client::{Client, Constant, Http, Secrets, Stdio, WorkingFolder};
+use super::{BRACES, ENV_BRACES, HTTP, STDIO, TIMEOUT_IN_MILLISECONDS, USUAL};
+use crate::client::{Client, Http, Secrets, Stdio, WorkingFolder};
 use crate::location::{Base, Location, System};
 
 pub(super) const CURSOR: Client = Client {
     id: "cursor",
     name: "Cursor",
-    user_files: &[Location::new(Base::Home, ".cursor/mcp.json")],
+    user_files: &[Location::new(Base::Home, ".cursor", "mcp.json")],
     project_file: Some(".cursor/mcp.json"),
     secrets: ENV_BRACES,
     working_folder: WorkingFolder::Variable { name: "${workspaceFolder}", in_user_file: false },
-    folders: &[Location::new(Base::Home, ".cursor")],
     programs: &["cursor"],
     then: "Turn the server on in Settings → MCP.",
     then_in_project: "Open the project, and turn the server on in Settings → MCP.",
@@ -22,16 +21,15 @@ pub(super) const VS_CODE: Client = Client {
     id: "vscode",
     name: "VS Code",
     user_files: &[
-        Location::new(Base::Config, "Code/User/mcp.json"),
-        Location::new(Base::Config, "Code - Insiders/User/mcp.json"),
+        Location::new(Base::Config, "Code/User", "mcp.json"),
+        Location::new(Base::Config, "Code - Insiders/User", "mcp.json"),
     ],
     project_file: Some(".vscode/mcp.json"),
     keys: &["servers"],
-    stdio: Stdio { constants: &[("type", Constant::Text("stdio"))], ..STDIO },
-    http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
+    stdio: Stdio { constants: r#"{"type": "stdio"}"#, ..STDIO },
+    http: Some(Http { constants: r#"{"type": "http"}"#, ..HTTP }),
     secrets: Secrets::Prompt,
     working_folder: WorkingFolder::Variable { name: "${workspaceFolder}", in_user_file: true },
-    folders: &[Location::new(Base::Config, "Code/User"), Location::new(Base::Config, "Code - Insiders/User")],
     programs: &["code", "code-insiders"],
     then: "Open a folder, start the server (command `MCP: List Servers`), and trust it.",
     then_in_project: "Open the project, start the server (command `MCP: List Servers`), and trust it.",
@@ -42,16 +40,12 @@ pub(super) const WINDSURF: Client = Client {
     id: "windsurf",
     name: "Windsurf",
     user_files: &[
-        Location::new(Base::Home, ".codeium/windsurf/mcp_config.json"),
+        Location::new(Base::Home, ".codeium/windsurf", "mcp_config.json"),
         // Its plugin for JetBrains IDEs.
-        Location::new(Base::Home, ".codeium/mcp_config.json"),
+        Location::new(Base::Home, ".codeium/mcp_config.json", ""),
     ],
     http: Some(Http { url: "serverUrl", ..HTTP }),
     secrets: ENV_BRACES,
-    folders: &[
-        Location::new(Base::Home, ".codeium/windsurf"),
-        Location::new(Base::Home, ".codeium/mcp_config.json"),
-    ],
     programs: &["windsurf"],
     then: "Refresh the list of servers in Cascade.",
     ..USUAL
@@ -61,16 +55,12 @@ pub(super) const ZED: Client = Client {
     id: "zed",
     name: "Zed",
     user_files: &[
-        Location::on(&[System::Linux, System::MacOs], Base::Xdg, "zed/settings.json"),
-        Location::on(&[System::MacOs, System::Windows], Base::Config, "Zed/settings.json"),
+        Location::on(&[System::Linux, System::MacOs], Base::Xdg, "zed", "settings.json"),
+        Location::on(&[System::MacOs, System::Windows], Base::Config, "Zed", "settings.json"),
     ],
     project_file: Some(".zed/settings.json"),
     keys: &["context_servers"],
     working_folder: WorkingFolder::Project,
-    folders: &[
-        Location::on(&[System::Linux, System::MacOs], Base::Xdg, "zed"),
-        Location::on(&[System::MacOs, System::Windows], Base::Config, "Zed"),
-    ],
     programs: &["zed", "zeditor"],
     then: "The server is in the settings of the agent panel; a green dot shows that it runs.",
     then_in_project: "Trust the project. The server is in the settings of the agent panel.",
@@ -81,17 +71,12 @@ pub(super) const ANTIGRAVITY: Client = Client {
     id: "antigravity",
     name: "Antigravity",
     user_files: &[
-        Location::new(Base::Home, ".gemini/config/mcp_config.json"),
-        Location::new(Base::Home, ".gemini/antigravity/mcp_config.json"),
-        Location::new(Base::Home, ".gemini/antigravity-cli/mcp_config.json"),
+        Location::new(Base::Home, ".gemini/config", "mcp_config.json"),
+        Location::new(Base::Home, ".gemini/antigravity", "mcp_config.json"),
+        Location::new(Base::Home, ".gemini/antigravity-cli", "mcp_config.json"),
     ],
     project_file: Some(".agents/mcp_config.json"),
     http: Some(Http { url: "serverUrl", ..HTTP }),
-    folders: &[
-        Location::new(Base::Home, ".gemini/config"),
-        Location::new(Base::Home, ".gemini/antigravity"),
-        Location::new(Base::Home, ".gemini/antigravity-cli"),
-    ],
     programs: &["agy", "antigravity"],
     then: "Refresh the list under Manage MCP Servers, or start a new session.",
     then_in_project: "Open the project, and refresh the list under Manage MCP Servers.",
@@ -101,10 +86,9 @@ pub(super) const ANTIGRAVITY: Client = Client {
 pub(super) const JUNIE: Client = Client {
     id: "junie",
     name: "Junie",
-    user_files: &[Location::new(Base::Home, ".junie/mcp/mcp.json")],
+    user_files: &[Location::new(Base::Home, ".junie", "mcp/mcp.json")],
     project_file: Some(".junie/mcp/mcp.json"),
     http: None,
-    folders: &[Location::new(Base::Home, ".junie")],
     programs: &["junie"],
     then: "The server is in Settings → Tools → Junie → MCP Settings.",
     then_in_project: "Open the project. The server is in Settings → Tools → Junie → MCP Settings.",
@@ -115,21 +99,17 @@ pub(super) const CLINE: Client = Client {
     id: "cline",
     name: "Cline",
     user_files: &[
-        Location::new(Base::Variable("CLINE_DIR"), "data/settings/cline_mcp_settings.json"),
+        Location::new(Base::Variable("CLINE_DIR"), "", "data/settings/cline_mcp_settings.json"),
         Location::new(
             Base::Config,
-            "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            "Code/User/globalStorage/saoudrizwan.claude-dev",
+            "settings/cline_mcp_settings.json",
         ),
-        Location::new(Base::Home, ".cline/data/settings/cline_mcp_settings.json"),
+        Location::new(Base::Home, ".cline", "data/settings/cline_mcp_settings.json"),
     ],
-    http: Some(Http { constants: &[("type", Constant::Text("streamableHttp"))], ..HTTP }),
+    http: Some(Http { constants: r#"{"type": "streamableHttp"}"#, ..HTTP }),
     // It gives up after 60 seconds otherwise.
-    extras: &[("timeout", TEN_MINUTES_IN_SECONDS)],
-    folders: &[
-        Location::new(Base::Variable("CLINE_DIR"), ""),
-        Location::new(Base::Config, "Code/User/globalStorage/saoudrizwan.claude-dev"),
-        Location::new(Base::Home, ".cline"),
-    ],
+    extras: r#"{"timeout": 600}"#,
     programs: &["cline"],
     then: "The server appears under MCP Servers → Configure.",
     ..USUAL
@@ -139,12 +119,11 @@ pub(super) const CONTINUE: Client = Client {
     id: "continue",
     name: "Continue",
     // A file of our own, in the form of other clients, which Continue reads there as well.
-    user_files: &[Location::new(Base::Home, ".continue/mcpServers/cellbridge.json")],
+    user_files: &[Location::new(Base::Home, ".continue", "mcpServers/cellbridge.json")],
     project_file: Some(".continue/mcpServers/cellbridge.json"),
-    http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
+    http: Some(Http { constants: r#"{"type": "http"}"#, ..HTTP }),
     // It makes a secret of each variable.
     secrets: BRACES,
-    folders: &[Location::new(Base::Home, ".continue")],
     programs: &["cn"],
     then: "Open Continue in agent mode; it reads its configuration again by itself.",
     then_in_project: "Open the project, and Continue in agent mode.",
@@ -154,11 +133,10 @@ pub(super) const CONTINUE: Client = Client {
 pub(super) const KIRO: Client = Client {
     id: "kiro",
     name: "Kiro",
-    user_files: &[Location::new(Base::Home, ".kiro/settings/mcp.json")],
+    user_files: &[Location::new(Base::Home, ".kiro", "settings/mcp.json")],
     project_file: Some(".kiro/settings/mcp.json"),
     secrets: BRACES,
-    extras: &[("timeout", TEN_MINUTES_IN_MILLISECONDS)],
-    folders: &[Location::new(Base::Home, ".kiro")],
+    extras: TIMEOUT_IN_MILLISECONDS,
     programs: &["kiro", "kiro-cli"],
     then: "The server appears under MCP Servers in the Kiro panel.",
     then_in_project: "Open the project. The server appears under MCP Servers in the Kiro panel.",

@@ -288,7 +288,7 @@ fn without_a_ledger_only_the_entry_goes() {
     home.install(client);
     let empty = Ledger::default();
     let change = uninstall(client, &home.machine, Scope::User, &empty).unwrap();
-    assert_eq!(change.after.unwrap(), "{\n  \"mcpServers\": {}\n}");
+    assert_eq!(change.after.unwrap(), "{}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Clients on Windows: where their files are, and what is written there. Seen on every system.
 
-use clients::{CLIENTS, Client, Location, Scope, ServerEntry, Start, Starts, System, install};
+use clients::{CLIENTS, Client, Scope, ServerEntry, Start, Starts, System, install};
 
 use crate::home::{Home, read};
 
@@ -12,10 +12,6 @@ fn entry() -> ServerEntry {
     let start =
         Start::Command { program: PROGRAM.to_owned(), arguments: vec!["--read-only".to_owned()], folder };
     ServerEntry { start, secret_variables: Vec::new() }
-}
-
-fn locations(client: &Client) -> impl Iterator<Item = &Location> {
-    client.user_files.iter().chain(client.folders)
 }
 
 #[test]
@@ -35,7 +31,7 @@ fn files_are_where_they_are_said_to_be() {
         let path = path.strip_prefix(r"%USERPROFILE%\")?;
         Some(path.split('\\').fold(home.machine.home.clone(), |folder, name| folder.join(name)))
     };
-    for location in CLIENTS.iter().flat_map(locations) {
+    for location in CLIENTS.iter().flat_map(|client| client.user_files) {
         let Some(shown) = location.shown(System::Windows) else { continue };
         // Those that begin at another variable exist only where that is set.
         assert_eq!(location.resolve(&home.machine), here(&shown), "{shown}");

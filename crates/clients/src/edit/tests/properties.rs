@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::{Edited, read_at, without};
+use super::super::{read_at, without};
 use super::{JSON, TOML, Target, YAML, block, documents, put, read, remove};
 
 /// What a text says apart from our entry.
@@ -16,7 +16,7 @@ fn comments(text: &str) -> [usize; 6] {
 }
 
 fn check(text: &str, target: Target) -> Result<(), TestCaseError> {
-    let Edited { text: edited, created } = match put(text, target, &block()) {
+    let edited = match put(text, target, &block()) {
         Ok(edited) => edited,
         // Valid, and in a form that cannot be edited.
         Err(crate::EditObstacle::Form(_)) => return Ok(()),
@@ -26,10 +26,10 @@ fn check(text: &str, target: Target) -> Result<(), TestCaseError> {
     prop_assert_eq!(&entry["command"], "/bin/cellbridge");
     prop_assert_eq!(&entry["timeout"], 600);
     prop_assert_eq!(others(text, target), others(&edited, target));
-    prop_assert_eq!(&put(&edited, target, &block()).unwrap().text, &edited, "again");
+    prop_assert_eq!(&put(&edited, target, &block()).unwrap(), &edited, "again");
 
     // Somebody has changed the file since: the entry goes, and all the rest stays.
-    let removed = remove(&edited, target, &[], &created).unwrap();
+    let removed = remove(&edited, target, &[]).unwrap();
     prop_assert_eq!(read(&removed, target).unwrap(), None);
     prop_assert_eq!(others(text, target), others(&removed, target));
     prop_assert_eq!(comments(text), comments(&removed), "{}", removed);
