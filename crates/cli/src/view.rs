@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ::jupyter::{ServerNotebook, Viewer};
 use anyhow::{Context as _, bail};
-use calls::permissions::{Group, Permission, Policy};
+use calls::permissions::Policy;
 use colab::{Browser, BrowserCommand};
 use colab_machines::Google;
 use connection::NetworkTimeout;
@@ -45,11 +45,7 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     if options.foreground || cfg!(not(unix)) {
         return server::run(&process_env, Some((&shown, browser(options.no_browser)))).await;
     }
-    let address = running(&process_env).await?;
-    if let Some(login) = &shown.login {
-        add(&address, login).await?;
-    }
-    let url = shown.url(&address);
+    let url = published(&process_env, &shown).await?;
     say(&url)?;
     match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
         Ok(Some(opened)) => {
@@ -60,6 +56,15 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
         Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
     }
     Ok(())
+}
+
+/// The address of what is shown, on the page that a process serves.
+async fn published(process_env: &ProcessEnv, shown: &Shown) -> anyhow::Result<String> {
+    let address = running(process_env).await?;
+    if let Some(login) = &shown.login {
+        add(&address, login).await?;
+    }
+    Ok(shown.url(&address))
 }
 
 /// Lets the process that serves the page show a server.
@@ -160,12 +165,7 @@ pub(crate) fn hub_behind(
     if endpoint.is_none_or(|endpoint| endpoint.token.is_none()) || !policy.asked.is_empty() {
         return None;
     }
-    let rights = Rights {
-        edits: policy.offers("", &[Group::Edit], Permission::Write),
-        runs: policy.offers("", &[Group::Run], Permission::Execute),
-        sees_elsewhere: false,
-    };
-    Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
+    Some(Hub::new(workspace.clone(), machine, Rights::offered(policy, |_| true), Arc::default()))
 }
 
 /// The hub of the person's pages of a place. They may do everything there.
@@ -210,12 +210,8 @@ impl PageFrontend {
     }
 
     async fn show(&self, shown: Shown) -> Result<Showing, Error> {
-        let failed = |error: anyhow::Error| not_opened(&format!("{}.", problem(&error)));
-        let address = running(&self.process_env).await.map_err(failed)?;
-        if let Some(login) = &shown.login {
-            add(&address, login).await.map_err(failed)?;
-        }
-        self.open_url(&shown.url(&address)).await
+        let url = published(&self.process_env, &shown).await;
+        self.open_url(&url.map_err(|error| not_opened(&format!("{}.", problem(&error))))?).await
     }
 
     async fn open_url(&self, url: &str) -> Result<Showing, Error> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use calls::permissions::{Group, Permission, Policy};
 use html::{Fragment, Library};
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NextStep, NotebookPath, RunId, RunState, progress};
@@ -136,8 +137,8 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
         }
         Action::Difference { .. } | Action::Preview(_) | Action::Undo(_) => {
             let session = hub.session();
-            let opened = session.notebook(Some(action.of_past()?)).await?;
-            past(&session, &opened, action, COMMAND).await
+            let open = async |path: String| session.notebook(Some(&path)).await;
+            past(&session, action, COMMAND, open).await
         }
         Action::Accept(seen) => Ok(reply(hub.questions(), &seen, Answer::Accepted)),
         Action::Decline(seen) => Ok(reply(hub.questions(), &seen, Answer::Declined)),
@@ -163,34 +164,20 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
     }
 }
 
-impl Action {
-    /// The notebook whose past operations it shows or undoes. Fails if it does something else, which only the page can do.
-    pub(crate) fn of_past(&self) -> Result<&str, Error> {
-        match self {
-            Self::Difference { notebook, .. }
-            | Self::Preview(Undo { notebook, .. })
-            | Self::Undo(Undo { notebook, .. }) => Ok(notebook),
-            _ => Err(unsupported()),
-        }
-    }
-}
-
-fn unsupported() -> Error {
-    Error::new(ErrorKind::Unsupported, "A view cannot do that.", "Use the live page.")
-}
-
-/// Shows or undoes past operations of a notebook. `by` is what the person has used.
+/// Shows or undoes past operations of a notebook, which `open` opens. `by` is what the person has used.
 pub(crate) async fn past(
     session: &Session,
-    opened: &OpenNotebook,
     action: Action,
     by: &str,
+    open: impl AsyncFnOnce(String) -> Result<Arc<OpenNotebook>, Error>,
 ) -> Result<Value, Error> {
     match action {
-        Action::Difference { operation, cell, .. } => difference(session, opened, operation, cell).await,
-        Action::Preview(undo) => preview(session, opened, &undo).await,
-        Action::Undo(undo) => take_back(session, opened, &undo, by).await,
-        _ => Err(unsupported()),
+        Action::Difference { notebook, operation, cell } => {
+            difference(session, &*open(notebook).await?, operation, cell).await
+        }
+        Action::Preview(undo) => preview(session, &*open(undo.notebook.clone()).await?, &undo).await,
+        Action::Undo(undo) => take_back(session, &*open(undo.notebook.clone()).await?, &undo, by).await,
+        _ => Err(Error::new(ErrorKind::Unsupported, "A view cannot do that.", "Use the live page.")),
     }
 }
 
@@ -240,6 +227,15 @@ async fn find(session: &Session, notebook: &str, part: &str) -> Result<Value, Er
 }
 
 impl Rights {
+    /// The rights of a page whose token agents have, too: what the operator of its server offers without asking, and its user may do.
+    pub fn offered(policy: &Policy, may: impl Fn(Permission) -> bool) -> Self {
+        let offers = |group, permission| {
+            policy.asked.is_empty() && may(permission) && policy.offers("", &[group], permission)
+        };
+        let edits = offers(Group::Edit, Permission::Write);
+        Self { edits, runs: offers(Group::Run, Permission::Execute), sees_elsewhere: false }
+    }
+
     /// Fails if the page may not do it.
     pub(crate) fn check(self, action: &Action) -> Result<(), Error> {
         let is_allowed = match action {
@@ -358,21 +354,13 @@ async fn difference(
 }
 
 impl Undo {
-    fn target(&self) -> UndoTarget {
-        if self.since {
-            UndoTarget::Since(Since::Operation(self.operation))
-        } else {
-            UndoTarget::Operation(self.operation)
-        }
-    }
-
-    fn only(&self) -> Option<Vec<CellId>> {
-        self.cell.as_deref().map(|cell| vec![CellId::from(cell)])
-    }
-
     async fn run(&self, session: &Session, opened: &OpenNotebook, is_preview: bool) -> Result<Undone, Error> {
-        let (target, only) = (self.target(), self.only());
-        session.undo(opened, &target, only.as_deref(), is_preview).await
+        let target = match self.since {
+            true => UndoTarget::Since(Since::Operation(self.operation)),
+            false => UndoTarget::Operation(self.operation),
+        };
+        let only = self.cell.as_deref().map(|cell| [CellId::from(cell)]);
+        session.undo(opened, &target, only.as_ref().map(|only| &only[..]), is_preview).await
     }
 }
 

@@ -191,8 +191,8 @@ impl View<'_> {
                 None => Ok(json!({})),
             },
             _ => {
-                let opened = self.opened(&person, Some(action.of_past()?)).await?;
-                past(&person, &opened, action, TOOL).await
+                let open = async |name: String| self.opened(&person, Some(&name)).await;
+                past(&person, action, TOOL, open).await
             }
         }
     }

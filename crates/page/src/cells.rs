@@ -201,7 +201,7 @@ fn near_part<'a>(
     let digest = digest(&(
         (index, content, mark, &origin, viewed.libraries.is_empty()),
         state.map(|state| (state.state.name(), &state.evidence)),
-        run.map(run_digest),
+        run.map(|it| (&it.id, format!("{:?}", it.state), it.takes_input, it.version, it.execution_count)),
     ));
     let near = id.clone();
     Part::later(id, digest, move || part(&near, index, cell, viewed, (state, mark, run), &origin))
@@ -213,12 +213,6 @@ pub(crate) fn chosen<'a>(viewed: &'a Viewed<'_>, indices: &[usize]) -> Vec<Part<
     let known = indices.iter().filter_map(|index| Some((*index, cells.get(*index)?)));
     let mut digests = Digests::default();
     known.map(|(index, cell)| near_part(part_id(cell.id()), index, cell, viewed, &mut digests)).collect()
-}
-
-/// Differs whenever what is shown of a run does.
-fn run_digest(run: &SeenRun) -> impl Hash {
-    let of_state = (run_state(&run.state), prompt(run).map(str::to_owned), run.takes_input);
-    (run.id.to_string(), of_state, run.version, run.execution_count)
 }
 
 /// A run as a part of its own: its code, and what that has shown.
@@ -255,13 +249,6 @@ fn running(run: &SeenRun, html: &mut Fragment) {
         elapsed(since, html);
     }
     controls(run, html);
-}
-
-fn prompt(run: &SeenRun) -> Option<&str> {
-    match &run.state {
-        place::RunState::WaitingForInput { prompt, .. } => Some(prompt),
-        _ => None,
-    }
 }
 
 fn placeholder(id: &str, index: usize, cell: &Cell) -> Fragment {

@@ -16,7 +16,7 @@ use crate::charts::Charts;
 use crate::kernels::{Machine, SeenKernel};
 use crate::pages::{OpenPage, Pages};
 use crate::questions::{OpenQuestion, OpenQuestions, Question};
-use crate::tabs::ServerTabs;
+use crate::tabs::OpenTab;
 
 /// How often kernels are looked at while one of them runs something, and otherwise.
 const BUSY_PAUSE: Duration = Duration::from_millis(300);
@@ -79,7 +79,7 @@ pub(crate) struct Seen {
     pub(crate) notebooks: FoundNotebooks,
     pub(crate) agents: Vec<SeenAgent>,
     /// Colab tabs of servers of this person.
-    pub(crate) tabs: Arc<[ServerTabs]>,
+    pub(crate) tabs: Arc<[OpenTab]>,
     /// Whether anything was looked at yet.
     pub(crate) is_known: bool,
 }

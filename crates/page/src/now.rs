@@ -8,7 +8,7 @@ use crate::hub::SeenAgent;
 use crate::kernels::{SeenKernel, SeenRun, SeenSource};
 use crate::parts::{Part, Section, digest};
 use crate::questions::{OpenQuestion, Question};
-use crate::tabs::{OpenTab, ServerTabs};
+use crate::tabs::OpenTab;
 use crate::words::{ago, button, elapsed, millis, run_state, size};
 use workspace::BlobId;
 
@@ -20,7 +20,7 @@ pub(crate) fn sections(
     kernels: &[SeenKernel],
     notebooks: &FoundNotebooks,
     agents: &[SeenAgent],
-    tabs: &[ServerTabs],
+    tabs: &[OpenTab],
 ) -> [Section<'static>; 4] {
     let runs = kernels.iter().flat_map(|kernel| &kernel.runs).filter(|run| !run.state.is_over());
     [
@@ -85,17 +85,17 @@ fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>
     vec![Part::none(id, none)]
 }
 
-fn agent(agent: &SeenAgent, tabs: &[ServerTabs]) -> Part<'static> {
+fn agent(agent: &SeenAgent, tabs: &[OpenTab]) -> Part<'static> {
     let SeenAgent { notebook, activity } = agent;
     let id = format!("agent-{}", digest(&(&activity.agent, &activity.session, &activity.notebook)));
     let cell = activity.cell.as_deref().map(CellId::from);
     let part = cell.as_ref().map(crate::cells::part_id);
-    let tab = all_tabs(tabs).find(|(_, tab)| tab.identity == activity.notebook);
+    let tab = tabs.iter().find(|tab| tab.identity == activity.notebook);
     Part::item(id, "v-agent", |html| {
         html.raw("<strong>").text(&one_line(&activity.agent)).raw("</strong> ");
         match (notebook, tab) {
-            (Some(path), _) => notebook_link(path, part.as_deref(), html),
-            (None, Some((root, tab))) => link(Some(root), &tab.path, part.as_deref(), html),
+            (Some(path), _) => link(None, path, part.as_deref(), html),
+            (None, Some(tab)) => link(Some(&tab.root), &tab.path, part.as_deref(), html),
             (None, None) => drop(html.text(&one_line(&activity.notebook))),
         }
         if let Some(cell) = &activity.cell {
@@ -112,7 +112,7 @@ fn run(run: &SeenRun) -> Part<'static> {
     let id = format!("run-{}", digest(&run.id.as_str()));
     Part::item(id, "v-run", |html| {
         if let Some(notebook) = &run.notebook {
-            notebook_link(notebook, run.cell.as_ref().map(crate::cells::part_id).as_deref(), html);
+            link(None, notebook, run.cell.as_ref().map(crate::cells::part_id).as_deref(), html);
         }
         if let Some(cell) = &run.cell {
             html.raw(" <code>").text(&one_line(&cell.to_string())).raw("</code>");
@@ -151,7 +151,7 @@ fn kernel(kernel: &SeenKernel) -> Part<'static> {
     let id = format!("kernel-{}", digest(&kernel.id));
     Part::item(id, "v-kernel", |html| {
         if let Some(notebook) = &kernel.notebook {
-            notebook_link(notebook, None, html);
+            link(None, notebook, None, html);
             html.raw(" ");
         }
         html.raw("<span>").text(&one_line(&kernel.display_name)).raw("</span> <span class=\"v-state\">");
@@ -171,14 +171,14 @@ fn kernel(kernel: &SeenKernel) -> Part<'static> {
     })
 }
 
-fn notebook_list(found: &FoundNotebooks, tabs: &[ServerTabs]) -> Vec<Part<'static>> {
+fn notebook_list(found: &FoundNotebooks, tabs: &[OpenTab]) -> Vec<Part<'static>> {
     let here = found.paths.iter().map(|path| {
         let id = format!("notebook-{}", digest(&path.as_str()));
-        Part::item(id, "", |html| notebook_link(path, None, html))
+        Part::item(id, "", |html| link(None, path, None, html))
     });
-    let in_tabs = all_tabs(tabs).map(|(root, tab)| {
-        Part::item(format!("tab-{}", digest(&(root, &tab.path))), "", |html| {
-            link(Some(root), &tab.path, None, html);
+    let in_tabs = tabs.iter().map(|tab| {
+        Part::item(format!("tab-{}", digest(&(&tab.root, &tab.path))), "", |html| {
+            link(Some(&tab.root), &tab.path, None, html);
             html.raw(" <span>in a Colab tab</span>");
         })
     });
@@ -191,11 +191,6 @@ fn notebook_list(found: &FoundNotebooks, tabs: &[ServerTabs]) -> Vec<Part<'stati
     };
     parts.extend(more.map(|more| Part::none("notebooks-more", more)));
     parts
-}
-
-/// The tabs, with what a page names in place of a folder.
-fn all_tabs(servers: &[ServerTabs]) -> impl Iterator<Item = (&str, &OpenTab)> {
-    servers.iter().flat_map(|server| server.tabs.iter().map(|tab| (server.root.as_str(), tab)))
 }
 
 /// How the notebook of the page is known, if that is not at once.
@@ -216,12 +211,7 @@ pub(crate) fn source(source: Option<SeenSource>) -> Section<'static> {
     Section { name: "source", parts: source.map(part).into_iter().collect() }
 }
 
-/// A link that opens a notebook on the page, at a cell if one is given.
-fn notebook_link(path: &str, part: Option<&str>, html: &mut Fragment) {
-    link(None, path, part, html);
-}
-
-/// The same for a notebook below another root, such as one of a tab, which another server shows.
+/// A link that opens a notebook on the page, at a cell if one is given, below another root if that is given, such as one of a tab.
 fn link(root: Option<&str>, path: &str, part: Option<&str>, html: &mut Fragment) {
     html.raw("<a href=\"#\" class=\"v-open\"");
     for (name, value) in [("data-root", root), ("data-notebook", Some(path)), ("data-part", part)] {

@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
-#[cfg(unix)]
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -16,7 +15,7 @@ use crate::private_socket;
 use crate::questions::OpenQuestions;
 #[cfg(unix)]
 use crate::questions::{folder_of_pages, socket};
-use crate::tabs::ServerTabs;
+use crate::tabs::OpenTab;
 #[cfg(unix)]
 use crate::tabs::{TabServers, folder_of_tabs};
 
@@ -66,7 +65,7 @@ impl Pages {
 
     /// The servers with Colab tabs that are known. Never waits.
     #[cfg_attr(not(unix), expect(clippy::unused_self, reason = "there are no Unix sockets"))]
-    pub(crate) fn tabs(&self) -> Arc<[ServerTabs]> {
+    pub(crate) fn tabs(&self) -> Arc<[OpenTab]> {
         #[cfg(unix)]
         return self.sockets.as_ref().map(|sockets| sockets.tabs.known()).unwrap_or_default();
         #[cfg(not(unix))]
@@ -76,6 +75,17 @@ impl Pages {
     /// How many are open.
     pub fn open(&self) -> watch::Receiver<usize> {
         self.open.subscribe()
+    }
+
+    /// Waits until no page has been open for this long.
+    pub async fn unused_for(&self, limit: Duration) {
+        let mut open = self.open();
+        // The sender lives in `self`.
+        while open.wait_for(|open| *open == 0).await.is_ok() {
+            if tokio::time::timeout(limit, open.wait_for(|open| *open > 0)).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// One more is open, until the result is dropped.
@@ -104,25 +114,14 @@ impl Pages {
     #[cfg(unix)]
     async fn take_to(&self, folder: &Path, temporary: &Path) -> io::Result<()> {
         let mut open = self.open();
-        // The sender lives in `self`.
         while open.wait_for(|open| *open > 0).await.is_ok() {
             let listener = private_socket::listen(folder, temporary)?;
             tokio::select! {
                 () = listener.serve(socket::routes(self.questions.clone())) => {}
-                () = until_closed(&mut open) => {}
+                () = self.unused_for(RELOAD) => {}
             }
         }
         Ok(())
-    }
-}
-
-/// Waits until no page is open, and none comes back.
-#[cfg(unix)]
-async fn until_closed(open: &mut watch::Receiver<usize>) {
-    while open.wait_for(|open| *open == 0).await.is_ok() {
-        if tokio::time::timeout(RELOAD, open.wait_for(|open| *open > 0)).await.is_err() {
-            return;
-        }
     }
 }
 

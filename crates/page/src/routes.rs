@@ -134,15 +134,12 @@ async fn check(request: Request, next: Next) -> Response {
     }
     let mut response = next.run(request).await;
     for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
     ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    for (name, value) in
-        [("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")]
-    {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
@@ -167,7 +164,7 @@ type AllHubs = State<Arc<dyn Hubs>>;
 async fn stream(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Response {
     let connect = match serde_json::from_str::<Connect>(body.get()) {
         Ok(connect) => connect,
-        Err(error) => return unreadable(&error),
+        Err(error) => return refused(StatusCode::UNPROCESSABLE_ENTITY, &error),
     };
     #[cfg(unix)]
     if let Some(server) = hubs.tab_server(&connect.root) {
@@ -175,7 +172,7 @@ async fn stream(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
     }
     match hubs.hub(&connect.root) {
         Ok(hub) => event_stream(Body::from_stream(events(&hub, connect))),
-        Err(error) => refused(&error),
+        Err(error) => refused(StatusCode::CONFLICT, &error),
     }
 }
 
@@ -186,10 +183,6 @@ pub(crate) fn event_stream(body: Body) -> Response {
 #[cfg(unix)]
 fn bytes(body: Box<RawValue>) -> bytes::Bytes {
     String::from(Box::<str>::from(body)).into()
-}
-
-fn unreadable(error: &serde_json::Error) -> Response {
-    (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error.to_string() }))).into_response()
 }
 
 /// What a person does, in the folder that the page shows.
@@ -204,7 +197,7 @@ struct Act {
 async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Response {
     let Act { root, action } = match serde_json::from_str(body.get()) {
         Ok(act) => act,
-        Err(error) => return unreadable(&error),
+        Err(error) => return refused(StatusCode::UNPROCESSABLE_ENTITY, &error),
     };
     #[cfg(unix)]
     if let Some(server) = hubs.tab_server(&root) {
@@ -216,19 +209,19 @@ async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
     };
     match acted {
         Ok(answer) => Json(answer).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => refused(StatusCode::CONFLICT, &error),
     }
 }
 
 async fn add_place(State(hubs): AllHubs, Json(place): Json<Value>) -> Response {
     match hubs.add(place).await {
         Ok(()) => Json(json!({})).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => refused(StatusCode::CONFLICT, &error),
     }
 }
 
-fn refused(error: &Error) -> Response {
-    (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response()
+fn refused(status: StatusCode, error: &dyn std::error::Error) -> Response {
+    (status, Json(json!({ "error": error.to_string() }))).into_response()
 }
 
 #[cfg(test)]

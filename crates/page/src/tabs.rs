@@ -33,17 +33,12 @@ pub fn folder_of_tabs(state: &std::path::Path) -> std::path::PathBuf {
     state.join("tabs")
 }
 
-/// A server with the tabs that are connected to it.
-#[derive(Debug, Clone)]
-pub(crate) struct ServerTabs {
-    /// What a page names in place of a folder.
-    pub(crate) root: String,
-    pub(crate) tabs: Vec<OpenTab>,
-}
-
 /// A tab that is connected to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTab {
+    /// What a page names in place of a folder for the tabs of its server, which the server itself does not know.
+    #[serde(skip)]
+    pub root: String,
     /// The path of its notebook at that server.
     pub path: String,
     /// The notebook in the records of changes.

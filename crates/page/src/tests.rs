@@ -23,7 +23,7 @@ use crate::kernels::{SeenKernel, SeenRun, SeenSource};
 use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
 use crate::questions::{Answer, OpenQuestion, OpenQuestions, Question};
-use crate::tabs::{OpenTab, ServerTabs};
+use crate::tabs::OpenTab;
 use crate::{cells, now, timeline};
 
 const CORPUS: &str = include_str!("../../html/src/testing/corpus.txt");
@@ -116,8 +116,7 @@ fn now(text: &str) -> Vec<(String, String)> {
     let of_tab = Activity { notebook: format!("of {text}"), session: "y".to_owned(), ..activity.clone() };
     let at_tab = SeenAgent { notebook: None, activity: of_tab };
     let agents = [SeenAgent { notebook: Some(NotebookPath::from(text)), activity }, elsewhere, at_tab];
-    let tab = OpenTab { path: text.to_owned(), identity: format!("of {text}") };
-    let tabs = [ServerTabs { root: text.to_owned(), tabs: vec![tab] }];
+    let tabs = [OpenTab { root: text.to_owned(), path: text.to_owned(), identity: format!("of {text}") }];
     let mut sections: Vec<_> = now::sections(&kernels, &notebooks, &agents, &tabs).into();
     sections.push(now::source(Some(SeenSource { read_at: SystemTime::UNIX_EPOCH, is_connected: false })));
     sections.push(questions);

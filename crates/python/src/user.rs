@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use calls::permissions::{Group, Permission, Permissions};
+use calls::permissions::Permissions;
 use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Server};
 use page::{Hub, Rights, Runs, ServerKernels};
@@ -74,7 +74,8 @@ impl User {
             workspace.record_history(folder.clone());
         }
         let machine = Arc::new(ServerKernels::of_own_runs(place, runs));
-        let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());
+        let rights = Rights::offered(&config.policy(), |it| may.permit(it, "").is_ok());
+        let hub = Hub::new(workspace.clone(), machine, rights, Arc::default());
         let mut server = Server::with_workspace(workspace.clone(), None);
         (server.policy, server.metrics) = (Arc::new(config.policy()), metrics);
         server.page = Some(hub.clone());
@@ -89,20 +90,5 @@ impl User {
 
     pub(crate) fn active_runs(&self) -> usize {
         self.workspace.journal().runs().iter().filter(|run| !run.state().is_over()).count()
-    }
-}
-
-/// What the page of a user with these permissions may do: nothing if the person is asked about anything, because an agent with the same
-/// credential could do it there unasked.
-fn rights(config: &Config, may: Permissions) -> Rights {
-    let policy = config.policy();
-    let offers = |group, permission| {
-        let is_permitted = may.permit(permission, "").is_ok() && policy.asked.is_empty();
-        is_permitted && policy.offers("", &[group], permission)
-    };
-    Rights {
-        edits: offers(Group::Edit, Permission::Write),
-        runs: offers(Group::Run, Permission::Execute),
-        sees_elsewhere: false,
     }
 }

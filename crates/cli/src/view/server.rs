@@ -68,7 +68,7 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     let ending = async {
         match shown {
             None => {
-                unused(&pages, UNUSED, &shutdown).await;
+                shutdown.run_until_cancelled(pages.unused_for(UNUSED)).await;
                 shutdown.cancel();
             }
             Some((shown, browser)) => show(shown, browser, &address, process_env, &pages, &shutdown).await,
@@ -106,24 +106,6 @@ async fn show(
             drop(opened);
         }
         Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
-    }
-}
-
-/// Waits until no page has been open for this long, or `shutdown`.
-async fn unused(pages: &Pages, limit: Duration, shutdown: &CancellationToken) {
-    let mut pages = pages.open();
-    let watching = async {
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(limit) => return,
-                _ = pages.wait_for(|open| *open > 0) => {}
-            }
-            let _ = pages.wait_for(|open| *open == 0).await;
-        }
-    };
-    tokio::select! {
-        () = watching => {}
-        () = shutdown.cancelled() => {}
     }
 }
 
@@ -234,7 +216,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_process_ends_ten_minutes_after_the_last_page() {
-        let (pages, shutdown) = (Arc::<Pages>::default(), CancellationToken::new());
+        let pages = Arc::<Pages>::default();
         let began = tokio::time::Instant::now();
         let using = async {
             for seconds in [300, 300] {
@@ -244,10 +226,7 @@ mod tests {
                 drop(page);
             }
         };
-        tokio::join!(unused(&pages, UNUSED, &shutdown), using);
-        assert_eq!(began.elapsed().as_secs(), 2 * 1300 + 600);
-        shutdown.cancel();
-        unused(&pages, UNUSED, &shutdown).await;
+        tokio::join!(pages.unused_for(UNUSED), using);
         assert_eq!(began.elapsed().as_secs(), 2 * 1300 + 600);
     }
 

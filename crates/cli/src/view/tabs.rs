@@ -36,7 +36,11 @@ pub(crate) async fn serve(
     let pages = Arc::new(Pages::of_user(Some(state), process_env.temp_dir()));
     let hub = super::hub(place, history, Arc::new(kernels), false, pages.clone());
     let list = move || {
-        let open = |path: NotebookPath| OpenTab { identity: tabs.identity(&path), path: path.to_string() };
+        let open = |path: NotebookPath| OpenTab {
+            root: String::new(),
+            identity: tabs.identity(&path),
+            path: path.to_string(),
+        };
         tabs.connected().into_iter().map(open).collect()
     };
     tokio::join!(page::serve_tabs(listener, hub, list), pages.take_questions());

@@ -33,15 +33,10 @@ type Source = Box<dyn Fn(&NotebookPath) -> Option<SeenSource> + Send + Sync>;
 /// The kernels that a server lists, with runs that are known from `R`.
 pub struct ServerKernels<R> {
     place: Arc<dyn Place>,
-    listed: Mutex<Option<Listed>>,
+    /// The list of the server, and when it was read.
+    listed: Mutex<Option<(Instant, Vec<Arc<dyn Kernel>>)>>,
     runs: R,
     source: Option<Source>,
-}
-
-/// The list of the server.
-struct Listed {
-    at: Instant,
-    kernels: Vec<Arc<dyn Kernel>>,
 }
 
 impl<R: RunSource> ServerKernels<R> {
@@ -62,13 +57,13 @@ impl<R: RunSource> ServerKernels<R> {
     async fn all(&self) -> Vec<Arc<dyn Kernel>> {
         let mut listed = self.listed.lock().await;
         match &*listed {
-            Some(listed) if listed.at.elapsed() < PAUSE => listed.kernels.clone(),
+            Some((at, kernels)) if at.elapsed() < PAUSE => kernels.clone(),
             _ => {
                 let kernels = self.place.kernels().await.unwrap_or_else(|error| {
                     tracing::debug!(%error, "the kernels of the server are not known");
                     Vec::new()
                 });
-                *listed = Some(Listed { at: Instant::now(), kernels: kernels.clone() });
+                *listed = Some((Instant::now(), kernels.clone()));
                 kernels
             }
         }

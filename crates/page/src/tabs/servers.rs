@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use super::{LIST, OpenTab, ROOT, ServerTabs};
+use super::{LIST, OpenTab, ROOT};
 use crate::private_socket::{ask, connect, names};
 
 /// How often servers are asked for their tabs while a page is open: a page looks once a second.
@@ -31,7 +31,7 @@ pub(crate) struct TabServers {
 
 #[derive(Default)]
 struct Found {
-    servers: Arc<[ServerTabs]>,
+    tabs: Arc<[OpenTab]>,
     asked_at: Option<Instant>,
     is_asking: bool,
 }
@@ -42,32 +42,34 @@ impl TabServers {
     }
 
     /// Those that were found last. Looks for them in the background if that is a while ago, so that no server delays a page.
-    pub(crate) fn known(self: &Arc<Self>) -> Arc<[ServerTabs]> {
+    pub(crate) fn known(self: &Arc<Self>) -> Arc<[OpenTab]> {
         let mut found = self.found.lock();
         if !found.is_asking && found.asked_at.is_none_or(|at| at.elapsed() >= PAUSE) {
             found.is_asking = true;
             let this = self.clone();
             place::spawn(async move {
-                let servers = find(&this.folder).await;
+                let tabs = find(&this.folder).await;
                 *this.found.lock() =
-                    Found { servers: servers.into(), asked_at: Some(Instant::now()), is_asking: false };
+                    Found { tabs: tabs.into(), asked_at: Some(Instant::now()), is_asking: false };
             });
         }
-        found.servers.clone()
+        found.tabs.clone()
     }
 }
 
-async fn find(folder: &Path) -> Vec<ServerTabs> {
+async fn find(folder: &Path) -> Vec<OpenTab> {
     let mut servers = names(folder);
     servers.sort();
     servers.truncate(MAX_SERVERS);
     let asking = servers.into_iter().map(|name| async move {
         let listed = timeout(LIST_TIMEOUT, list(folder, &name)).await;
         match listed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(tabs) => Some(ServerTabs { root: format!("{ROOT}{name}"), tabs }),
+            Ok(tabs) => {
+                tabs.into_iter().map(|tab| OpenTab { root: format!("{ROOT}{name}"), ..tab }).collect()
+            }
             Err(error) => {
                 tracing::debug!(%error, "a server does not list its tabs");
-                None
+                Vec::new()
             }
         }
     });

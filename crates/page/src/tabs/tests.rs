@@ -37,7 +37,7 @@ fn serving(folder: &Path, router: Router) -> (AbortOnDropHandle<()>, String) {
 }
 
 fn tabs(text: &'static str) -> Router {
-    let tab = OpenTab { path: text.to_owned(), identity: text.to_owned() };
+    let tab = OpenTab { root: String::new(), path: text.to_owned(), identity: text.to_owned() };
     Router::new().route("/tabs", get(async move || Json(vec![tab.clone()])))
 }
 
@@ -60,8 +60,7 @@ async fn found(pages: &Pages, count: usize) -> Vec<(String, String)> {
     loop {
         let servers = pages.tabs();
         if servers.len() == count {
-            let all =
-                servers.iter().flat_map(|it| it.tabs.iter().map(|tab| (it.root.clone(), tab.path.clone())));
+            let all = servers.iter().map(|tab| (tab.root.clone(), tab.path.clone()));
             return all.collect();
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
