@@ -15,7 +15,6 @@ use telemetry::{Settings, Telemetry};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -77,8 +76,8 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     });
-    let own = telemetry::LOGGED.map(|name| (name, level));
-    let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
+    let targets = Targets::new().with_default(level.min(LevelFilter::ERROR));
+    let targets = targets.with_targets(telemetry::logged(level));
     let mut settings = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
     let telemetry = Telemetry::start(&mut settings)?;
     let is_file = path.is_some();
@@ -90,7 +89,8 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
     };
     let entries = spawn_writer(out)?;
     let format = tracing_subscriber::fmt::layer().with_ansi(false).with_target(is_file);
-    let format = format.with_writer(Redacting { entries: entries.clone(), secrets: secrets.into() });
+    let writer = Redacting { entries: entries.clone(), secrets: secrets.into() };
+    let format = format.with_writer(move || writer.clone());
     let spans = telemetry.as_ref().map(Telemetry::layer);
     tracing_subscriber::registry().with(spans).with(format.with_filter(targets)).try_init()?;
     for note in settings.notes() {
@@ -165,14 +165,6 @@ impl Write for Redacting {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Redacting {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use calls::permissions::Permissions;
 use futures_util::future::join_all;
 use mcp::{Metrics, PageFiles};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -34,7 +34,7 @@ pub struct Core(Option<Arc<Shared>>);
 
 struct Shared {
     config: Config,
-    callbacks: Callbacks,
+    callbacks: Arc<Callbacks>,
     callers: Mutex<Callers<User>>,
     shutdown: CancellationToken,
     metrics: Arc<Metrics>,
@@ -58,7 +58,7 @@ impl Core {
             logging::start(config.otel_file.clone().map(Into::into))?;
             Ok(Self(Some(Arc::new(Shared {
                 config,
-                callbacks: Callbacks { connection, file, kernels },
+                callbacks: Arc::new(Callbacks { connection, file, kernels }),
                 callers: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 metrics: Arc::default(),
@@ -126,7 +126,7 @@ impl Core {
         guarded(|| {
             let shared = self.shared()?;
             let (users, states) = {
-                let callers = shared.callers();
+                let callers = shared.callers.lock();
                 (callers.count_users(), callers.all())
             };
             let runs = states.iter().map(|user| user.active_runs()).sum();
@@ -143,7 +143,7 @@ impl Core {
             let Some(runtime) = runtime::running() else { return future::none(event_loop) };
             let shared = self.shared()?;
             shared.shutdown.cancel();
-            let users = std::mem::take(&mut *shared.callers()).all();
+            let users = std::mem::take(&mut *shared.callers.lock()).all();
             let closing = async move {
                 let closed = join_all(users.iter().map(|user| user.workspace.shutdown()));
                 if tokio::time::timeout(SHUTDOWN_TIMEOUT, closed).await.is_err() {
@@ -211,7 +211,7 @@ impl Shared {
         headers: &[(String, String)],
         event_loop: &Bound<'_, PyAny>,
     ) -> PyResult<Arc<User>> {
-        let mut callers = self.callers();
+        let mut callers = self.callers.lock();
         if let Some(user) = callers.get(&caller) {
             user.identity.replace(headers);
             return Ok(user);
@@ -221,19 +221,15 @@ impl Shared {
             tokio::spawn(async move { unused.workspace.shutdown().await });
         }
         let (_, _, _, sees_kernels) = caller.may;
-        let managers = Managers::new(event_loop, &self.callbacks, sees_kernels);
+        let managers = Managers::new(event_loop, self.callbacks.clone(), sees_kernels);
         let (this, name, may) = (Arc::downgrade(self), caller.user.clone(), permissions(caller.may));
         let runs = Box::new(move || {
-            let users = this.upgrade().map(|this| this.callers().of_user(&name)).unwrap_or_default();
+            let users = this.upgrade().map(|this| this.callers.lock().of_user(&name)).unwrap_or_default();
             users.iter().map(|user| user.workspace.journal().runs()).collect()
         });
         let metrics = self.metrics.clone();
         let user = Arc::new(User::new(&self.config, headers, may, managers, runs, metrics, &self.shutdown));
         callers.insert(caller, user.clone());
         Ok(user)
-    }
-
-    fn callers(&self) -> MutexGuard<'_, Callers<User>> {
-        self.callers.lock()
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn spawn<'py, T: Send + 'static>(
     convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let future = event_loop.call_method0("create_future")?;
-    let promise = Promise::new(event_loop, &future);
+    let mut promise = Promise::new(event_loop, &future);
     let task = runtime.spawn(async move {
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(value) => promise.complete(Box::new(move |py| convert(py, value))),
@@ -71,11 +71,7 @@ impl Promise {
         Self(Some(Pending { event_loop: event_loop.clone().unbind(), future: future.clone().unbind() }))
     }
 
-    fn complete(mut self, outcome: Outcome) {
-        self.settle(outcome);
-    }
-
-    fn settle(&mut self, outcome: Outcome) {
+    fn complete(&mut self, outcome: Outcome) {
         let Some(Pending { event_loop, future }) = self.0.take() else { return };
         // Nobody waits any longer if the interpreter is shutting down or the loop is closed.
         Python::try_attach(|py| {
@@ -88,7 +84,7 @@ impl Promise {
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        self.settle(Box::new(|_| Err(PyRuntimeError::new_err("cellbridge dropped the request"))));
+        self.complete(Box::new(|_| Err(PyRuntimeError::new_err("cellbridge dropped the request"))));
     }
 }
 
@@ -106,7 +102,7 @@ impl Settle {
         if future.call_method0("done")?.is_truthy()? {
             return Ok(());
         }
-        let Some(outcome) = self.outcome() else { return Ok(()) };
+        let Some(outcome) = self.outcome.lock().take() else { return Ok(()) };
         match guarded(|| outcome(py)) {
             Ok(value) => future.call_method1("set_result", (value,))?,
             Err(error) => future.call_method1("set_exception", (error,))?,
@@ -115,16 +111,10 @@ impl Settle {
     }
 }
 
-impl Settle {
-    fn outcome(&self) -> Option<Outcome> {
-        self.outcome.lock().take()
-    }
-}
-
 impl Drop for Settle {
     fn drop(&mut self) {
         // The result was not used; it may hold a stream.
-        runtime::release(self.outcome());
+        runtime::release(self.outcome.get_mut().take());
     }
 }
 

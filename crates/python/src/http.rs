@@ -37,13 +37,8 @@ pub(crate) fn request(
 pub(crate) struct Answer {
     status: u16,
     headers: HeaderMap,
-    body: AnswerBody,
-}
-
-enum AnswerBody {
-    Whole(Bytes),
-    /// The part that has arrived, and the rest.
-    Stream(Bytes, Body),
+    /// The part of the body that has arrived, and the rest if there is more.
+    body: (Bytes, Option<Body>),
 }
 
 impl Answer {
@@ -52,12 +47,10 @@ impl Answer {
         let (parts, mut body) = response.into_parts();
         let kind = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
         let body = if kind.starts_with(b"text/event-stream") {
-            match stream::soon(&mut body).await {
-                (start, true) => AnswerBody::Stream(start, body),
-                (whole, false) => AnswerBody::Whole(whole),
-            }
+            let (start, has_more) = stream::soon(&mut body).await;
+            (start, has_more.then_some(body))
         } else {
-            AnswerBody::Whole(body.collect().await?.to_bytes())
+            (body.collect().await?.to_bytes(), None)
         };
         Ok(Self { status: parts.status.as_u16(), headers: parts.headers, body })
     }
@@ -67,10 +60,8 @@ impl Answer {
         let text = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect::<String>();
         let headers: Vec<(&str, String)> =
             self.headers.iter().map(|(name, value)| (name.as_str(), text(value))).collect();
-        let (body, stream) = match self.body {
-            AnswerBody::Whole(bytes) => (bytes, None),
-            AnswerBody::Stream(start, rest) => (start, Some(Stream::new(rest, shutdown))),
-        };
-        Ok((self.status, headers, PyBytes::new(py, &body), stream).into_pyobject(py)?.into_any().unbind())
+        let (start, rest) = self.body;
+        let stream = rest.map(|rest| Stream::new(rest, shutdown));
+        Ok((self.status, headers, PyBytes::new(py, &start), stream).into_pyobject(py)?.into_any().unbind())
     }
 }

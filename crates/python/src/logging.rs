@@ -11,10 +11,8 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use telemetry::{Settings, Telemetry};
 use tracing::level_filters::LevelFilter;
-use tracing::{Level, Metadata};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 /// The most lines that wait to be passed on; further ones are dropped.
@@ -42,14 +40,14 @@ pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     }
     let mut settings = Settings::read(|name| std::env::var(name).ok(), file.clone());
     let telemetry = Telemetry::start(&mut settings).map_err(|error| PyOSError::new_err(error.to_string()))?;
-    let (lines, waiting) = sync_channel::<Line>(MAX_PENDING_LINES);
+    let (lines, waiting) = sync_channel::<String>(MAX_PENDING_LINES);
     std::thread::Builder::new().name("cellbridge-log".into()).spawn(move || {
-        waiting.into_iter().for_each(Line::pass_on);
+        waiting.into_iter().for_each(|line| pass_on(&line));
     })?;
-    let own = telemetry::LOGGED.map(|name| (name, LevelFilter::WARN));
-    let targets = Targets::new().with_default(LevelFilter::ERROR).with_targets(own);
-    let format = tracing_subscriber::fmt::layer().without_time().with_level(false).with_ansi(false);
-    let format = format.with_writer(ToPython(lines)).with_filter(targets);
+    let targets = Targets::new().with_default(LevelFilter::ERROR);
+    let targets = targets.with_targets(telemetry::logged(LevelFilter::WARN));
+    let format = tracing_subscriber::fmt::layer().without_time().with_ansi(false);
+    let format = format.with_writer(move || ToPython(lines.clone())).with_filter(targets);
     let spans = telemetry.as_ref().map(Telemetry::layer);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(spans).with(format))
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
@@ -61,49 +59,27 @@ pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     Ok(())
 }
 
-struct Line {
-    /// As a number of Python's `logging`.
-    level: u8,
-    text: String,
+/// The formatter writes the level of a line at its start.
+fn pass_on(line: &str) {
+    let (level, text) = match line.trim().split_once(' ') {
+        Some(("ERROR", text)) => (40, text),
+        Some((_, text)) => (30, text),
+        None => (30, line),
+    };
+    // The interpreter may be shutting down.
+    let _ = Python::try_attach(|py| -> PyResult<()> {
+        let logger = py.import("logging")?.call_method1("getLogger", ("cellbridge",))?;
+        logger.call_method1("log", (level, "%s", text))?;
+        Ok(())
+    });
 }
 
-impl Line {
-    fn pass_on(self) {
-        // The interpreter may be shutting down.
-        let _ = Python::try_attach(|py| -> PyResult<()> {
-            let logger = py.import("logging")?.call_method1("getLogger", ("cellbridge",))?;
-            logger.call_method1("log", (self.level, "%s", self.text))?;
-            Ok(())
-        });
-    }
-}
+struct ToPython(SyncSender<String>);
 
-#[derive(Clone)]
-struct ToPython(SyncSender<Line>);
-
-impl<'a> MakeWriter<'a> for ToPython {
-    type Writer = Writer;
-
-    fn make_writer(&'a self) -> Writer {
-        Writer { level: 30, lines: self.0.clone() }
-    }
-
-    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Writer {
-        let level = if *metadata.level() == Level::ERROR { 40 } else { 30 };
-        Writer { level, lines: self.0.clone() }
-    }
-}
-
-struct Writer {
-    level: u8,
-    lines: SyncSender<Line>,
-}
-
-impl io::Write for Writer {
+impl io::Write for ToPython {
     /// The formatter writes one whole line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(line).trim_end().to_owned();
-        let _ = self.lines.try_send(Line { level: self.level, text });
+        let _ = self.0.try_send(String::from_utf8_lossy(line).into_owned());
         Ok(line.len())
     }
 

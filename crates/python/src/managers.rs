@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -17,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Finds out on the server's event loop where kernels listen and where files are.
 pub(crate) struct Managers {
     event_loop: Py<PyAny>,
-    callbacks: Callbacks,
+    callbacks: Arc<Callbacks>,
     /// Whether the user may see kernels.
     sees_kernels: bool,
 }
@@ -33,13 +34,7 @@ pub(crate) struct Callbacks {
 }
 
 impl Managers {
-    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, callbacks: &Callbacks, sees_kernels: bool) -> Self {
-        let py = event_loop.py();
-        let callbacks = Callbacks {
-            connection: callbacks.connection.clone_ref(py),
-            file: callbacks.file.clone_ref(py),
-            kernels: callbacks.kernels.clone_ref(py),
-        };
+    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, callbacks: Arc<Callbacks>, sees_kernels: bool) -> Self {
         Self { event_loop: event_loop.clone().unbind(), callbacks, sees_kernels }
     }
 

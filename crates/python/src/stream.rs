@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body::Frame;
 use http_body_util::BodyExt as _;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -52,7 +52,7 @@ impl Stream {
         guarded(|| {
             let runtime = runtime::start()?;
             let source = self.source()?.clone();
-            if source.body().is_none() {
+            if source.body.lock().is_none() {
                 return future::none(event_loop);
             }
             let chunk = async move { source.next().await };
@@ -85,26 +85,22 @@ impl Drop for Stream {
 
 impl Source {
     async fn next(&self) -> Option<Bytes> {
-        let mut body = self.body().take()?;
+        let mut body = self.body.lock().take()?;
         let (chunk, has_more) = self.ended.run_until_cancelled(chunk(&mut body)).await?;
         if has_more {
-            *self.body() = Some(body);
+            *self.body.lock() = Some(body);
         }
         // It may have been closed since.
         if self.ended.is_cancelled() {
-            drop(self.body().take());
+            drop(self.body.lock().take());
         }
         chunk
     }
 
     fn end(&self) {
         self.ended.cancel();
-        let body = self.body().take();
+        let body = self.body.lock().take();
         runtime::release(body);
-    }
-
-    fn body(&self) -> MutexGuard<'_, Option<Body>> {
-        self.body.lock()
     }
 }
 
