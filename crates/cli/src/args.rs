@@ -2,20 +2,15 @@
 
 mod colab_login;
 mod environment;
-mod export;
-mod history;
 mod install;
 mod jupyter;
 mod keep_kernels;
 mod kernels;
-
-mod run;
+mod notebooks;
 mod serving;
 #[cfg(test)]
 mod tests;
 mod unsupported;
-mod verify;
-mod view;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -28,19 +23,15 @@ use notebook::visible;
 pub(crate) use colab_login::{ColabLogin, ColabVerb, GoogleAt};
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
-pub(crate) use export::Export;
-pub(crate) use history::{DiffSince, History, Undo};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Places, Running, Servers, Start, Verb};
 use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
-pub(crate) use run::RunNotebook;
+pub(crate) use notebooks::{DiffSince, Export, History, RunNotebook, Undo, Verify, View};
 pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, Transport, seconds};
 #[cfg(test)]
-pub(crate) use unsupported::refused;
-pub(crate) use verify::Verify;
-pub(crate) use view::View;
+pub(crate) use unsupported::{SETTINGS, Setting};
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -73,19 +64,12 @@ impl Cli {
     }
 }
 
-/// The error without colours, if something in it is no plain text: a shell puts any file name in place of `*.ipynb`, and clap would
-/// print it as it is.
+/// The error without colours, if an argument is no plain text: a shell puts any file name in place of `*.ipynb`, and clap would print it
+/// as it is. What looks like colours in it is left out.
 fn visible_error(error: &clap::Error, arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
-    let hides = |text: &str| matches!(visible(text), Cow::Owned(_));
-    let arguments: Vec<String> =
-        arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    if !hides(&error.to_string()) && !arguments.iter().any(|argument| hides(argument)) {
-        return None;
-    }
-    // Clap removes what looks like colours, so the names are made visible before.
-    let arguments = arguments.iter().map(|argument| visible(argument).into_owned());
-    let again = environment::skip_empty_variables(Cli::command()).try_get_matches_from(arguments);
-    Some(again.err().map_or_else(|| error.to_string(), |again| again.to_string()))
+    let mut arguments = arguments.into_iter();
+    let is_hidden = arguments.any(|it| matches!(visible(&it.to_string_lossy()), Cow::Owned(_)));
+    is_hidden.then(|| error.to_string())
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use mcp::{HttpAuth, Server};
 use rest::Secret;
 use tokio::net::{TcpListener, TcpSocket};
@@ -84,6 +84,7 @@ fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
 /// The token that agents must send, and whether it was generated just now.
 fn token(options: &Serving) -> anyhow::Result<(Option<Secret>, bool)> {
     if options.no_token {
+        ensure!(options.token.is_none(), "--token and --no-token contradict each other; give one of them");
         return Ok((None, false));
     }
     let from_environment = match std::env::var("CELLBRIDGE_TOKEN") {

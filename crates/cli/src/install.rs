@@ -11,6 +11,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use clap::error::ErrorKind;
 use clients::{CLIENTS, ChangeError, Client, FileChange, Ledger, Machine, Scope};
 use similar::TextDiff;
 
@@ -19,18 +20,6 @@ use choice::Choice;
 use outcome::Outcome;
 pub(crate) use status::status;
 use terminal::{is_read_by_person, say};
-
-/// The command line lacks something that only a person can be asked for.
-#[derive(Debug)]
-pub(crate) struct Unanswered(String);
-
-impl std::fmt::Display for Unanswered {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unanswered {}
 
 /// What `install` and `uninstall` have in common.
 struct Session {
@@ -130,10 +119,8 @@ impl Session {
         }
         if !(std::io::stdin().is_terminal() && is_read_by_person()) {
             let found = names(candidates.iter().copied());
-            return Err(Unanswered(format!(
-                "name clients, or give --all: cellbridge {verb} CLIENT. {found}"
-            ))
-            .into());
+            let missing = format!("name clients, or give --all: cellbridge {verb} CLIENT. {found}\n");
+            clap::Error::raw(ErrorKind::MissingRequiredArgument, missing).exit();
         }
         self.is_asked = true;
         let rows = candidates.iter().map(|client| (client.name, self.shown(client))).collect();

@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             note(&format!("cellbridge: {}", problem(&error)));
-            ExitCode::from(if error.is::<install::Unanswered>() { 2 } else { failure })
+            ExitCode::from(failure)
         }
     }
 }

@@ -16,9 +16,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn connect(options: &Connect) -> anyhow::Result<()> {
-    if let Some(reason) = options.servers.refused() {
-        bail!("{reason}");
-    }
     let [documents, kernels] = addresses(&options.servers);
     if documents.url.is_none() && kernels.url.is_none() {
         bail!("connect needs the address of a Jupyter server: give it with --jupyter-url");

@@ -150,8 +150,8 @@ pub(crate) fn machines(
 }
 
 /// How kernels of the folder outlive this program.
-fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
-    let args::KeepKernels::For(idle) = options else { return None };
+fn keeping(idle: args::KeepKernels) -> Option<KernelKeeping> {
+    let idle = idle?;
     if !cfg!(unix) {
         tracing::warn!("--keep-kernels needs Linux or macOS: on this system kernels end with this server");
         return None;

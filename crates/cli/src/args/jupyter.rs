@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::Resettable;
 use clap::{ArgAction, Args, Subcommand};
 
-use super::environment::{either, given, truth};
-use super::serving::{Allowed, Logging, Network, Replies, Tasks, Transport, seconds};
-use super::unsupported::Unsupported;
+use super::environment::{given, truth};
+use super::serving::{Network, Replies, Serving, seconds};
+use super::unsupported;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -64,6 +65,7 @@ pub(crate) struct Places {
 
 /// The Jupyter server, or the two servers of notebooks and of kernels.
 #[derive(Debug, Args)]
+#[command(args = unsupported::options())]
 pub(crate) struct Servers {
     /// The Jupyter server, as pasted from a browser [default: a running one of this user]
     #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
@@ -85,10 +87,6 @@ pub(crate) struct Servers {
     #[arg(long, value_name = "PATH", env = "DOCUMENT_ID")]
     pub(crate) document_id: Option<String>,
 
-    /// Always `jupyter`
-    #[arg(long, visible_alias = "provider", value_name = "NAME", env = "DOCUMENT_PROVIDER")]
-    pub(crate) document_provider: Option<String>,
-
     /// The server of the kernels, if it differs from the server of the notebooks
     #[arg(long, visible_alias = "runtime-url", value_name = "URL", env = "CODE_SANDBOX_URL")]
     pub(crate) code_sandbox_url: Option<String>,
@@ -103,19 +101,16 @@ pub(crate) struct Servers {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_field_names, reason = "they are the options' names")]
+#[command(
+    mut_arg("transport", |it| it.env("TRANSPORT")),
+    mut_arg("host", |it| it.env("HOST")),
+    mut_arg("port", |it| it.env("PORT").long_help(Resettable::Reset)),
+    mut_arg("token", |it| it.env("MCP_TOKEN").visible_alias("mcp-token")),
+    mut_arg("no_token", |it| it.env("INSECURE_MCP_NOAUTH").visible_alias("insecure-mcp-noauth"))
+)]
 pub(crate) struct Start {
-    /// How agents reach this server
-    #[arg(long, value_enum, env = "TRANSPORT", default_value = "stdio")]
-    pub(crate) transport: Transport,
-
-    /// Address to listen on for agents (streamable-http)
-    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
-    pub(crate) host: String,
-
-    /// Port to listen on for agents (streamable-http; 0: any free one)
-    #[arg(long, env = "PORT", default_value_t = 4040)]
-    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) serving: Serving,
 
     #[command(flatten)]
     pub(crate) servers: Servers,
@@ -135,18 +130,6 @@ pub(crate) struct Start {
     /// Accepted for compatibility with jupyter-mcp-server: a kernel starts with the first run
     #[arg(long, visible_alias = "start-new-runtime", value_name = "BOOL", env = "START_NEW_CODE_SANDBOX", value_parser = truth)]
     pub(crate) start_new_code_sandbox: Option<bool>,
-
-    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default: a new one)
-    #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN")]
-    pub(crate) mcp_token: Option<String>,
-
-    /// Serve every agent on this machine, without a token (streamable-http, loopback only)
-    #[arg(long, visible_alias = "no-token", env = "INSECURE_MCP_NOAUTH", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
-    pub(crate) insecure_mcp_noauth: bool,
-
-    /// Another host name under which agents reach this server (streamable-http; repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) allowed_host: Vec<String>,
 
     /// Whether replies contain images
     #[arg(long, value_name = "BOOL", env = "ALLOW_IMG_OUTPUT", value_parser = truth, default_value = "true", num_args = 0..=1, default_missing_value = "true")]
@@ -172,9 +155,6 @@ pub(crate) struct Start {
     pub(crate) max_execution_timeout: Duration,
 
     #[command(flatten)]
-    pub(crate) tasks: Tasks,
-
-    #[command(flatten)]
     pub(crate) replies: Replies,
 
     /// Certificates to trust in addition to the system's (PEM)
@@ -185,15 +165,6 @@ pub(crate) struct Start {
     /// that
     #[arg(long, value_name = "NAME", env = "JUPYTER_MCP_CAPABILITIES", value_delimiter = ',', value_parser = capability)]
     pub(crate) capability: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) allowed: Allowed,
-
-    #[command(flatten)]
-    unsupported: Unsupported,
-
-    #[command(flatten)]
-    pub(crate) logging: Logging,
 }
 
 /// A server that is running with `--transport streamable-http`.
@@ -215,21 +186,6 @@ pub(crate) struct Connect {
 
     #[command(flatten)]
     pub(crate) servers: Servers,
-}
-
-impl Servers {
-    pub(crate) fn refused(&self) -> Option<String> {
-        let provider = either(self.document_provider.as_deref(), "PROVIDER")?;
-        (!provider.eq_ignore_ascii_case("jupyter"))
-            .then(|| format!("--document-provider {provider} exists only in a vendor's cloud. Leave it out."))
-    }
-}
-
-impl Start {
-    /// The setting that cannot be served, with the reason.
-    pub(crate) fn refused(&self) -> Option<String> {
-        self.servers.refused().or_else(|| self.unsupported.0.clone())
-    }
 }
 
 /// `kernel.auto-restart` is what happens here in any case.

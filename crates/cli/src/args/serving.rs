@@ -31,11 +31,11 @@ pub(crate) struct Serving {
     /// `$CELLBRIDGE_TOKEN`, else a new one)
     ///
     /// Other users of this machine may see it here; the environment variable is better.
-    #[arg(long, conflicts_with = "no_token")]
+    #[arg(long)]
     pub(crate) token: Option<String>,
 
     /// Serve every agent on this machine, without a token (streamable-http, loopback only)
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     pub(crate) no_token: bool,
 
     /// Another host name under which agents reach this server (streamable-http; repeatable)

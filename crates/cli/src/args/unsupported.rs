@@ -3,140 +3,106 @@
 
 use std::ffi::OsStr;
 
-use clap::error::Result;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::builder::TypedValueParser;
+use clap::error::{ErrorKind, Result};
+use clap::{Arg, Command, Error};
 
-use super::environment::{given, truth, variable};
+use super::environment::{given, truth};
 
-/// The setting that was given and cannot be served, with the reason.
-#[derive(Debug)]
-pub(crate) struct Unsupported(pub(crate) Option<String>);
+/// An option without its dashes, its variable, the value that asks for what happens anyway, and the reason, which completes a sentence
+/// that begins with the option. The original has no option for a variable whose name starts with `JUPYTER_MCP_`.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting(
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) Option<&'static str>,
+    pub(crate) &'static str,
+);
 
-struct Setting {
-    /// Without the leading dashes; empty if there is only a variable.
-    option: &'static str,
-    variable: &'static str,
-    /// The value that asks for what happens anyway.
-    harmless: fn(&str) -> bool,
-    /// Completes a sentence that begins with the setting's name.
-    reason: &'static str,
-}
-
+const PROVIDER: &str = "other than jupyter exists only in a vendor's cloud";
 const VENDOR: &str = "exists only in a vendor's cloud";
 const PYTHON_CLASS: &str = "names a Python class, and this program cannot load one";
 
-const SETTINGS: [Setting; 17] = [
-    Setting {
-        option: "allowed-jupyter-mcp-tools",
-        variable: "ALLOWED_JUPYTER_MCP_TOOLS",
-        harmless: |_| false,
-        reason: "chooses JupyterLab commands, which are not offered as tools here; run_cells runs a whole \
-                 notebook, and read_cell with cell_id=\"@selected\" reads the selected cell",
-    },
-    Setting {
-        option: "open-notebook-in-ui",
-        variable: "OPEN_NOTEBOOK_IN_UI",
-        harmless: is_off,
-        reason: "is not supported; agents open a notebook in JupyterLab with the tool open_in_browser",
-    },
-    Setting { option: "sandbox-variant", variable: "SANDBOX_VARIANT", harmless: is_jupyter, reason: VENDOR },
-    vendor("sandbox-environment", "SANDBOX_ENVIRONMENT"),
-    vendor("sandbox-gpu", "SANDBOX_GPU"),
-    vendor("code-sandbox-proxy-token", "CODE_SANDBOX_PROXY_TOKEN"),
-    vendor("code-sandbox-channels-url", "CODE_SANDBOX_CHANNELS_URL"),
-    variable_only(
+pub(crate) const SETTINGS: [Setting; 19] = [
+    Setting("document-provider", "DOCUMENT_PROVIDER", Some("jupyter"), PROVIDER),
+    Setting("provider", "PROVIDER", Some("jupyter"), PROVIDER),
+    Setting(
+        "allowed-jupyter-mcp-tools",
+        "ALLOWED_JUPYTER_MCP_TOOLS",
+        None,
+        "chooses JupyterLab commands, which are not offered as tools here; run_cells runs a whole \
+         notebook, and read_cell with cell_id=\"@selected\" reads the selected cell",
+    ),
+    Setting(
+        "open-notebook-in-ui",
+        "OPEN_NOTEBOOK_IN_UI",
+        Some("off"),
+        "is not supported; agents open a notebook in JupyterLab with the tool open_in_browser",
+    ),
+    Setting("sandbox-variant", "SANDBOX_VARIANT", Some("jupyter-server"), VENDOR),
+    Setting("sandbox-environment", "SANDBOX_ENVIRONMENT", None, VENDOR),
+    Setting("sandbox-gpu", "SANDBOX_GPU", None, VENDOR),
+    Setting("code-sandbox-proxy-token", "CODE_SANDBOX_PROXY_TOKEN", None, VENDOR),
+    Setting("code-sandbox-channels-url", "CODE_SANDBOX_CHANNELS_URL", None, VENDOR),
+    Setting(
+        "jupyter-mcp-stateful",
         "JUPYTER_MCP_STATEFUL",
-        is_on,
+        Some("on"),
         "cannot turn off sessions: each client that calls initialize gets one",
     ),
-    variable_only(
+    Setting(
+        "jupyter-mcp-execute-via-http",
         "JUPYTER_MCP_EXECUTE_VIA_HTTP",
-        is_off,
+        Some("off"),
         "is not supported: cells run over the kernel's own channels",
     ),
-    variable_only(
+    Setting(
+        "jupyter-mcp-watch-notebooks",
         "JUPYTER_MCP_WATCH_NOTEBOOKS",
-        is_on,
+        Some("on"),
         "cannot turn off the connection to a live notebook: edits and outputs travel through it",
     ),
-    variable_only(
+    Setting(
+        "jupyter-mcp-extensions",
         "JUPYTER_MCP_EXTENSIONS",
-        |_| false,
+        None,
         "names Python entry points, and this program cannot load them",
     ),
-    variable_only("JUPYTER_MCP_TOKEN_VERIFIER_CLASS", |_| false, PYTHON_CLASS),
-    variable_only("JUPYTER_MCP_AUDIT_SINK_CLASS", |_| false, PYTHON_CLASS),
-    variable_only("JUPYTER_MCP_TASK_STORE_CLASS", |_| false, PYTHON_CLASS),
-    variable_only("JUPYTER_MCP_PUBLISHER_CLASS", |_| false, PYTHON_CLASS),
-    variable_only("JUPYTER_MCP_RESOURCE_GATE_CLASS", |_| false, PYTHON_CLASS),
-    variable_only(
+    Setting("jupyter-mcp-token-verifier-class", "JUPYTER_MCP_TOKEN_VERIFIER_CLASS", None, PYTHON_CLASS),
+    Setting("jupyter-mcp-audit-sink-class", "JUPYTER_MCP_AUDIT_SINK_CLASS", None, PYTHON_CLASS),
+    Setting("jupyter-mcp-task-store-class", "JUPYTER_MCP_TASK_STORE_CLASS", None, PYTHON_CLASS),
+    Setting("jupyter-mcp-publisher-class", "JUPYTER_MCP_PUBLISHER_CLASS", None, PYTHON_CLASS),
+    Setting("jupyter-mcp-resource-gate-class", "JUPYTER_MCP_RESOURCE_GATE_CLASS", None, PYTHON_CLASS),
+    Setting(
+        "jupyter-mcp-cors-origins",
         "JUPYTER_MCP_CORS_ORIGINS",
-        |_| false,
+        None,
         "is not supported: web pages of another origin may not use this server",
     ),
 ];
 
-const fn vendor(option: &'static str, variable: &'static str) -> Setting {
-    Setting { option, variable, harmless: |_| false, reason: VENDOR }
+/// The settings as options that no help shows.
+pub(super) fn options() -> impl Iterator<Item = Arg> {
+    SETTINGS.into_iter().map(|setting| {
+        let option = Arg::new(setting.0).long(setting.0).env(setting.1).hide(true);
+        option.value_name("VALUE").value_parser(setting)
+    })
 }
 
-const fn variable_only(variable: &'static str, harmless: fn(&str) -> bool, reason: &'static str) -> Setting {
-    Setting { option: "", variable, harmless, reason }
-}
+impl TypedValueParser for Setting {
+    type Value = ();
 
-fn is_on(value: &str) -> bool {
-    truth(value) == Ok(true)
-}
-
-fn is_off(value: &str) -> bool {
-    truth(value) == Ok(false)
-}
-
-fn is_jupyter(variant: &str) -> bool {
-    variant.replace('_', "-").eq_ignore_ascii_case("jupyter-server")
-}
-
-/// Every setting that is refused: its option without dashes, if it has one, its variable, and the reason.
-#[cfg(test)]
-pub(crate) fn refused() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    SETTINGS.iter().map(|setting| (setting.option, setting.variable, setting.reason))
-}
-
-impl Setting {
-    /// Why it cannot be served, if it was given a value that would change something.
-    fn refusal(&self, matches: &ArgMatches) -> Option<String> {
-        let (name, value) = if self.option.is_empty() {
-            (self.variable.to_owned(), variable(self.variable))
-        } else {
-            let value = matches.get_one::<String>(self.option);
-            (format!("--{} ({})", self.option, self.variable), value.cloned())
+    /// Fails without the value, which may be a secret.
+    fn parse_ref(&self, _command: &Command, _option: Option<&Arg>, value: &OsStr) -> Result<()> {
+        let (Self(option, variable, harmless, reason), value) = (self, value.to_string_lossy());
+        let is_harmless = |harmless: &str| match truth(harmless) {
+            Ok(harmless) => truth(&value) == Ok(harmless),
+            Err(_) => value.replace('_', "-").eq_ignore_ascii_case(harmless),
         };
-        let value = given(value.as_deref())?;
-        (!(self.harmless)(value)).then(|| format!("{name} {}. Leave it out.", self.reason))
-    }
-}
-
-impl FromArgMatches for Unsupported {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self> {
-        Ok(Self(SETTINGS.iter().find_map(|setting| setting.refusal(matches))))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<()> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for Unsupported {
-    fn augment_args(command: Command) -> Command {
-        let options = SETTINGS.iter().filter(|setting| !setting.option.is_empty());
-        command.args(options.map(|setting| {
-            let argument = Arg::new(setting.option).long(setting.option).hide(true);
-            argument.env(OsStr::new(setting.variable)).value_name("VALUE")
-        }))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
+        if given(Some(&value)).is_none() || harmless.is_some_and(is_harmless) {
+            return Ok(());
+        }
+        let cause = format!("--{option} ({variable}) {reason}. Leave it out.\n");
+        Err(Error::raw(ErrorKind::InvalidValue, cause))
     }
 }

@@ -1,6 +1,6 @@
 //! Outputs as nbformat 4 has them, in the result of a call.
 
-use notebook::Output;
+use notebook::{MimeBundle, Output};
 use place::{Answer, Error, ErrorKind, NextStep};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -42,35 +42,33 @@ pub(super) fn result(outputs: &[Output], mut notes: Vec<String>, is_error: bool)
 
 /// The output as JSON, with so many bytes of each text.
 fn written(output: &Output, room: usize) -> String {
-    let text = |text: &str| json!(text[..text.floor_char_boundary(room)]).to_string();
-    match output {
+    let text = |text: &str| json!(text[..text.floor_char_boundary(room)]);
+    let mime = |kind: &str, bundle: &MimeBundle| {
+        let (data, metadata) = (bundle.data.to_value(), bundle.metadata.to_value());
+        json!({ "output_type": kind, "data": data, "metadata": metadata })
+    };
+    let output = match output {
         Output::Stream { name, text: printed } => {
-            format!(r#"{{"output_type":"stream","name":{},"text":{}}}"#, json!(name), text(&printed.as_str()))
+            json!({ "output_type": "stream", "name": name, "text": text(&printed.as_str()) })
         }
-        Output::Display(bundle) => format!(
-            r#"{{"output_type":"display_data","data":{},"metadata":{}}}"#,
-            bundle.data.as_str(),
-            bundle.metadata.as_str()
-        ),
-        Output::Result { execution_count, bundle } => format!(
-            r#"{{"output_type":"execute_result","execution_count":{},"data":{},"metadata":{}}}"#,
-            json!(execution_count),
-            bundle.data.as_str(),
-            bundle.metadata.as_str()
-        ),
-        Output::Error { name, value, traceback } => format!(
-            r#"{{"output_type":"error","ename":{},"evalue":{},"traceback":{}}}"#,
-            text(name),
-            text(value),
-            json!(if room == usize::MAX { &traceback[..] } else { &[] }),
-        ),
-        Output::Other(json) => json.as_str().to_owned(),
-    }
+        Output::Display(bundle) => mime("display_data", bundle),
+        Output::Result { execution_count, bundle } => {
+            let mut result = mime("execute_result", bundle);
+            result["execution_count"] = json!(execution_count);
+            result
+        }
+        Output::Error { name, value, traceback } => {
+            let traceback = if room == usize::MAX { &traceback[..] } else { &[] };
+            json!({ "output_type": "error", "ename": text(name), "evalue": text(value), "traceback": traceback })
+        }
+        Output::Other(json) => return json.as_str().to_owned(),
+    };
+    output.to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use notebook::{Json, MimeBundle};
+    use notebook::Json;
     use serde_json::Value;
 
     use super::*;

@@ -14,6 +14,7 @@ const PROGRESS: &str = "[{bar:14}] {pos}/{len} {elapsed:>4} {spinner} {wide_msg}
 /// Without a progress bar, print at most one line of progress in this time.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
+const PLAIN: Style = Style::new();
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const RED: Style = coloured(AnsiColor::Red);
@@ -48,7 +49,7 @@ impl Transcript {
 
     pub(crate) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
         self.bar.step();
-        self.print(&self.painted("\n", BOLD, title))
+        self.line(&[(PLAIN, "\n"), (BOLD, title)])
     }
 
     /// Shows a call; long arguments are below it.
@@ -56,12 +57,9 @@ impl Transcript {
         let (call, blocks) = call(name, arguments);
         self.bar.set_message(&clean(&call, 50));
         self.last_progress = None;
-        self.print(&self.then(self.painted("", CYAN, "▸").plain(" agent calls "), CYAN, &call))?;
-        for line in blocks.iter().flat_map(|block| block.lines()) {
-            let line = format!(" {}", clean(line, LONGEST_LINE));
-            self.print(&self.painted("  ", FAINT, "│").plain(&line))?;
-        }
-        Ok(())
+        self.line(&[(CYAN, "▸"), (PLAIN, " agent calls "), (CYAN, &call)])?;
+        let mut lines = blocks.iter().flat_map(|block| block.lines());
+        lines.try_for_each(|line| self.line(&[(FAINT, "  │ "), (PLAIN, &clean(line, LONGEST_LINE))]))
     }
 
     pub(crate) fn progress(&mut self, message: &str) -> anyhow::Result<()> {
@@ -81,34 +79,29 @@ impl Transcript {
             [b'+', ..] => GREEN,
             [b'-', ..] => RED,
             [b'[', ..] => FAINT,
-            _ => Style::new(),
+            _ => PLAIN,
         };
         let mut lines = shortened(text, max_lines).into_iter();
-        lines.try_for_each(|line| self.print(&self.painted("  ", style(&line), line.trim_end())))
+        lines.try_for_each(|line| self.line(&[(PLAIN, "  "), (style(&line), line.trim_end())]))
     }
 
     pub(crate) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
-        self.print(&self.painted("", YELLOW, "•").plain(&format!(" agent: {thought}")))
+        self.line(&[(YELLOW, "•"), (PLAIN, &format!(" agent: {thought}"))])
     }
 
     pub(crate) fn success(&mut self, text: &str) -> anyhow::Result<()> {
-        self.print(&self.painted("\n", GREEN, "✔").plain(&format!(" {text}")))
+        self.line(&[(PLAIN, "\n"), (GREEN, "✔"), (PLAIN, &format!(" {text}"))])
     }
 
     pub(crate) fn say(&self, text: &str) -> anyhow::Result<()> {
-        self.print(&Painted::default().plain(text))
+        self.line(&[(PLAIN, text)])
     }
 
-    fn print(&self, lines: &Painted) -> anyhow::Result<()> {
-        self.bar.say_painted(lines)
-    }
-
-    fn painted(&self, indent: &str, style: Style, text: &str) -> Painted {
-        self.then(Painted::default().plain(indent), style, text)
-    }
-
-    fn then(&self, painted: Painted, style: Style, text: &str) -> Painted {
-        painted.styled(if self.has_colours { style } else { Style::new() }, text)
+    fn line(&self, parts: &[(Style, &str)]) -> anyhow::Result<()> {
+        let style = |style| if self.has_colours { style } else { PLAIN };
+        let parts = parts.iter();
+        let line = parts.fold(Painted::default(), |line, (of, text)| line.styled(style(*of), text));
+        self.bar.say_painted(&line)
     }
 }
 

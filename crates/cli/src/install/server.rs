@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use clients::{Client, Machine, Scope, ServerEntry, Start, WorkingFolder, has_secret_parts, is_secret_name};
 use reqwest::Url;
 use rest::Address;
@@ -102,20 +102,11 @@ fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) ->
 /// Fails if an argument is an option with a secret, or holds one.
 fn refuse_secret(argument: &str) -> anyhow::Result<()> {
     let name = argument.split('=').next().unwrap_or(argument);
-    let variable = if is_secret_name(name) {
-        let command = Cli::command();
-        let commands = std::iter::once(&command).chain(command.get_subcommands());
-        let is_named = |it: &&clap::Arg| {
-            let long = it.get_long_and_visible_aliases().unwrap_or_default();
-            long.iter().any(|long| name.strip_prefix("--") == Some(*long))
-        };
-        let option = commands.flat_map(clap::Command::get_arguments).find(is_named);
-        let variable = option.and_then(clap::Arg::get_env).unwrap_or("CELLBRIDGE_TOKEN".as_ref());
-        variable.to_string_lossy().into_owned()
-    } else if has_secret_parts(argument) {
-        JUPYTER_TOKEN.to_owned()
-    } else {
-        return Ok(());
+    let variable = match name.trim_start_matches('-') {
+        "token" => "CELLBRIDGE_TOKEN".to_owned(),
+        option if is_secret_name(name) => option.to_uppercase().replace('-', "_"),
+        _ if has_secret_parts(argument) => JUPYTER_TOKEN.to_owned(),
+        _ => return Ok(()),
     };
     let shown = if is_secret_name(name) { name } else { "an address with a user, a query or a fragment" };
     bail!(

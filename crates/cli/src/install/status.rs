@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use clients::{CLIENTS, Client, Machine, Scope, Starts, masked_arguments};
+use clients::{CLIENTS, ChangeError, Client, Configured, Machine, Scope, Starts, masked_arguments};
 use notebook::one_line;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(crate) fn status(options: &args::Status) -> anyhow::Result<()> {
     let (shown, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.is_of_interest());
     let width = shown.iter().map(|row| row.client.id.len()).max().unwrap_or_default();
     for row in &shown {
-        for (index, line) in row.lines(&machine).iter().enumerate() {
+        for (index, line) in row.lines().iter().enumerate() {
             let id = if index == 0 { row.client.id } else { "" };
             say(&format!("{id:width$}  {line}"))?;
         }
@@ -30,77 +30,55 @@ pub(crate) fn status(options: &args::Status) -> anyhow::Result<()> {
     if others.is_empty() { Ok(()) } else { say(&format!("not found: {}", others.join(", "))) }
 }
 
-/// One client.
+/// One client, with our entry in the user's configuration and in that of the project in the current folder.
 struct Row<'a> {
     client: &'static Client,
     machine: &'a Machine,
     is_detected: bool,
     user: Entry,
-    /// In the current folder.
     project: Entry,
 }
 
 /// What one configuration says.
-enum Entry {
-    Missing,
-    Found { file: String, starts: Starts, is_disabled: bool, exists: bool },
-    Unreadable(String),
+type Entry = Result<Option<Configured>, ChangeError>;
+
+/// An entry in one line.
+fn line(entry: &Entry, machine: &Machine, name: &str) -> Option<String> {
+    let Configured { file, starts, is_disabled } = match entry {
+        Ok(configured) => configured.as_ref()?,
+        Err(error) => return Some(format!("unreadable: {error}")),
+    };
+    let what = match starts {
+        Starts::Command { program, arguments } => {
+            [vec![program.clone()], masked_arguments(arguments)].concat().join(" ")
+        }
+        Starts::Url(url) => masked_arguments(std::slice::from_ref(url)).concat(),
+        Starts::Nothing => "neither a command nor an address".to_owned(),
+    };
+    let file = machine::shown(file, machine);
+    let disabled = if *is_disabled { " (disabled)" } else { "" };
+    let missing = if exists(starts, machine) { "" } else { " (this command does not exist)" };
+    Some(one_line(&format!("{name}{disabled}: {file}: {what}{missing}")).into_owned())
 }
 
-impl Entry {
-    fn of(client: &Client, machine: &Machine, scope: Scope) -> Self {
-        match client.configured(machine, scope) {
-            Ok(None) => Self::Missing,
-            Ok(Some(found)) => {
-                let exists = exists(&found.starts, machine);
-                let file = found.file.display().to_string();
-                Self::Found { file, starts: found.starts, is_disabled: found.is_disabled, exists }
-            }
-            Err(error) => Self::Unreadable(error.to_string()),
+fn json(entry: &Entry, machine: &Machine) -> Value {
+    let Configured { file, starts, is_disabled } = match entry {
+        Ok(Some(configured)) => configured,
+        Ok(None) => return json!({ "configured": false }),
+        Err(error) => return json!({ "configured": false, "error": error.to_string() }),
+    };
+    let mut entry =
+        json!({ "configured": true, "file": file.display().to_string(), "disabled": is_disabled });
+    match starts {
+        Starts::Command { program, arguments } => {
+            entry["command"] = json!(program);
+            entry["args"] = json!(masked_arguments(arguments));
+            entry["command_exists"] = json!(exists(starts, machine));
         }
+        Starts::Url(url) => entry["url"] = json!(masked_arguments(std::slice::from_ref(url)).concat()),
+        Starts::Nothing => {}
     }
-
-    fn line(&self, machine: &Machine, name: &str) -> Option<String> {
-        match self {
-            Self::Missing => None,
-            Self::Unreadable(error) => Some(format!("unreadable: {error}")),
-            Self::Found { file, starts, is_disabled, exists } => {
-                let file = machine::shown(Path::new(file), machine);
-                let what = match starts {
-                    Starts::Command { program, arguments } => {
-                        [vec![program.clone()], masked_arguments(arguments)].concat().join(" ")
-                    }
-                    Starts::Url(url) => masked_arguments(std::slice::from_ref(url)).concat(),
-                    Starts::Nothing => "neither a command nor an address".to_owned(),
-                };
-                let disabled = if *is_disabled { " (disabled)" } else { "" };
-                let missing = if *exists { "" } else { " (this command does not exist)" };
-                Some(one_line(&format!("{name}{disabled}: {file}: {what}{missing}")).into_owned())
-            }
-        }
-    }
-
-    fn json(&self) -> Value {
-        match self {
-            Self::Missing => json!({ "configured": false }),
-            Self::Unreadable(error) => json!({ "configured": false, "error": error }),
-            Self::Found { file, starts, is_disabled, exists } => {
-                let mut entry = json!({ "configured": true, "file": file, "disabled": is_disabled });
-                match starts {
-                    Starts::Command { program, arguments } => {
-                        entry["command"] = json!(program);
-                        entry["args"] = json!(masked_arguments(arguments));
-                        entry["command_exists"] = json!(exists);
-                    }
-                    Starts::Url(url) => {
-                        entry["url"] = json!(masked_arguments(std::slice::from_ref(url)).concat());
-                    }
-                    Starts::Nothing => {}
-                }
-                entry
-            }
-        }
-    }
+    entry
 }
 
 impl<'a> Row<'a> {
@@ -109,18 +87,19 @@ impl<'a> Row<'a> {
             client,
             machine,
             is_detected: client.detected(machine).is_some(),
-            user: Entry::of(client, machine, Scope::User),
-            project: Entry::of(client, machine, Scope::Project(folder)),
+            user: client.configured(machine, Scope::User),
+            project: client.configured(machine, Scope::Project(folder)),
         }
     }
 
     fn is_of_interest(&self) -> bool {
-        self.is_detected || !matches!((&self.user, &self.project), (Entry::Missing, Entry::Missing))
+        self.is_detected || !matches!((&self.user, &self.project), (Ok(None), Ok(None)))
     }
 
-    fn lines(&self, machine: &Machine) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let entries = [(&self.user, "configured"), (&self.project, "configured in this project")];
-        let lines: Vec<_> = entries.iter().filter_map(|(entry, name)| entry.line(machine, name)).collect();
+        let lines: Vec<_> =
+            entries.iter().filter_map(|(entry, name)| line(entry, self.machine, name)).collect();
         if lines.is_empty() { vec!["not configured".to_owned()] } else { lines }
     }
 
@@ -130,8 +109,8 @@ impl<'a> Row<'a> {
             "name": self.client.name,
             "detected": self.is_detected,
             "file": self.client.file(self.machine, Scope::User),
-            "user": self.user.json(),
-            "project": self.project.json(),
+            "user": json(&self.user, self.machine),
+            "project": json(&self.project, self.machine),
         })
     }
 }

@@ -186,7 +186,11 @@ fn proxies() -> Proxies {
 
 /// The place of a given server, whose paths need no prefix. Contacts nothing yet.
 pub(crate) fn jupyter_place(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Arc<Jupyter> {
-    Jupyter::new(Settings {
+    Jupyter::new(settings(documents, reach, run_logs))
+}
+
+pub(crate) fn settings(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Settings {
+    Settings {
         documents,
         kernels: None,
         reconnect: None,
@@ -198,7 +202,7 @@ pub(crate) fn jupyter_place(documents: Source, reach: &Options, run_logs: Option
         run_logs,
         capabilities: Capabilities::default(),
         machine: None,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Parameters of a notebook, as papermill sets them
 //! (<https://papermill.readthedocs.io/en/latest/usage-parameterize.html>).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::bail;
@@ -60,15 +60,13 @@ pub(super) fn warnings(
              them again, the cell's value is used"
         ));
     }
-    let names: BTreeMap<usize, Names> = notebook
+    let effects: BTreeMap<usize, Effects> = notebook
         .cells()
         .iter()
         .enumerate()
         .filter(|(_, cell)| cell.is_code() && !are_set_in(cell) && !CellTags::of(cell).is_skipped)
-        .map(|(index, cell)| (index, Names::of_cell(&cell.source())))
+        .map(|(index, cell)| (index, Names::of_cell(&cell.source()).effects))
         .collect();
-    let effects: BTreeMap<usize, &Effects> =
-        names.iter().map(|(index, cell)| (*index, &cell.effects)).collect();
     let used: NameSet = effects.values().flat_map(|cell| cell.mentioned()).cloned().collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
     for (name, _) in parameters {
@@ -85,37 +83,15 @@ pub(super) fn warnings(
             _ => {}
         }
         let runs_later = |index: &usize| range.contains(index) && set_at.is_none_or(|set_at| *index > set_at);
-        // A function that sets it as a global name does so in the first cell that reads the function.
-        let setting = functions_that_set(name, &names);
-        let sets_again = effects.iter().find(|(index, cell)| {
-            // `N = N or 5` begins with the value that was given.
-            let sets = cell.defines.contains(name) && !cell.uses.contains(name);
-            runs_later(index) && (sets || cell.reads.iter().any(|read| setting.contains(read)))
-        });
-        if let Some((index, _)) = sets_again {
+        // `N = N or 5` begins with the value that was given.
+        let sets = |cell: &Effects| cell.defines.contains(name) && !cell.uses.contains(name);
+        if let Some((index, _)) = effects.iter().find(|(index, cell)| runs_later(index) && sets(cell)) {
             warnings.push(format!(
                 "cell {index} sets {name} again: from that cell on, the value of -p {name} is not used"
             ));
         }
     }
     warnings
-}
-
-/// The functions that set a global name, themselves or by calling others.
-fn functions_that_set(name: &str, cells: &BTreeMap<usize, Names>) -> BTreeSet<String> {
-    let mut setting = BTreeSet::new();
-    loop {
-        let functions = cells.values().flat_map(|cell| &cell.functions);
-        let new = functions.filter(|(function, effects)| {
-            !setting.contains(*function)
-                && (effects.defines.contains(name) || effects.reads.iter().any(|read| setting.contains(read)))
-        });
-        let new: Vec<String> = new.map(|(function, _)| function.clone()).collect();
-        if new.is_empty() {
-            return setting;
-        }
-        setting.extend(new);
-    }
 }
 
 /// The end of a sentence about a name that nothing has: which one may be meant.
@@ -212,19 +188,6 @@ mod tests {
         );
         assert_eq!(warned(&[("print(N.real)", "a")], &["N"]), [no_tag], "as if it were a class");
         assert_eq!(warned(&[("print(N)", "a")], &["n"]), [no_tag, "no cell uses n. The nearest is \"N\"."]);
-        let global = [("N = 1", "parameters"), ("def f():\n    global N\n    N = 9", "a"), ("f()", "b")];
-        assert_eq!(
-            warned(&global, &["N"]),
-            ["cell 2 sets N again: from that cell on, the value of -p N is not used"]
-        );
-        assert_eq!(warned(&global[..2], &["N"]), [""; 0], "it is not called");
-        let earlier = [global[1], global[2], global[0]];
-        assert_eq!(warned(&earlier, &["N"]), [""; 0], "it is called before the parameters");
-        let nested = [global[0], global[1], ("def g():\n    f()", "b"), ("g()", "c")];
-        assert_eq!(
-            warned(&nested, &["N"]),
-            ["cell 3 sets N again: from that cell on, the value of -p N is not used"]
-        );
         for later in ["N = 2", "for N in range(3): pass", "import numpy as N", "if True:\n    N = 3"] {
             assert_eq!(warned(&[("N = 1", "parameters"), (later, "a")], &["N"]), [again], "{later}");
         }

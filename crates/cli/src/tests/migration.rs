@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use super::{cell, check};
-use crate::args::refused;
+use crate::args::{SETTINGS, Setting};
 
 #[test]
 fn the_refused_settings_are_up_to_date() {
     let mut table = "\n| option | variable | |\n|---|---|---|\n".to_owned();
-    for (option, variable, reason) in refused() {
-        let option = if option.is_empty() { String::new() } else { format!("`--{option}`") };
+    for Setting(option, variable, _, reason) in SETTINGS {
+        let is_of_original = !variable.starts_with("JUPYTER_MCP_");
+        let option = if is_of_original { format!("`--{option}`") } else { String::new() };
         let _ = writeln!(table, "| {option} | `{variable}` | {} |", cell(reason));
     }
     check("migration.md", &table);

@@ -86,7 +86,6 @@ async fn bad_options_are_named() -> Result<()> {
         (&["colab", "--connect-timeout", "NaN"], "--connect-timeout"),
         (&["colab", "--call-timeout", "soon"], "--call-timeout"),
         (&["colab", "--log-level", "loud"], "--log-level"),
-        (&["colab", "--token", "t", "--no-token", "--transport", "streamable-http"], "--no-token"),
         (&["colab", "--log", "folder", "--log-file", "file"], "--log-file"),
         (&["colab", "extra"], "extra"),
         (&["doctor", "extra"], "extra"),
@@ -103,6 +102,7 @@ async fn bad_options_are_named() -> Result<()> {
 async fn options_that_cannot_be_served_are_named() -> Result<()> {
     for (arguments, named) in [
         (&["colab", "--token", "", "--transport", "streamable-http"][..], "--token"),
+        (&["colab", "--token", "t", "--no-token", "--transport", "streamable-http"], "--no-token"),
         (&["colab", "--host", "no such host", "--transport", "streamable-http"], "no such host"),
         (&["colab", "--port", "1234", "--tab-port", "1235"], "--tab-port"),
     ] {

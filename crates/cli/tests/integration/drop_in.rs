@@ -23,7 +23,7 @@ async fn options_that_cannot_work_are_refused_in_one_line() -> Result<()> {
         (&["start", "--sandbox-environment", "x"], "--sandbox-environment"),
     ] {
         let (code, stderr) = run(arguments, &[]).await?;
-        assert_eq!(code, Some(1), "{arguments:?}: {stderr}");
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(named), "{arguments:?}: {stderr}");
         assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
     }
@@ -48,7 +48,7 @@ async fn variables_that_cannot_work_are_refused_in_one_line() -> Result<()> {
         ("JUPYTER_MCP_WATCH_NOTEBOOKS", "false"),
     ] {
         let (code, stderr) = run(&[], &[(name, value)]).await?;
-        assert_eq!(code, Some(1), "{name}: {stderr}");
+        assert_eq!(code, Some(2), "{name}: {stderr}");
         assert!(stderr.contains(name), "{name}: {stderr}");
         assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
     }

@@ -206,7 +206,7 @@ fn what_cannot_work_is_refused_before_anything_is_written() -> Result<()> {
         (&["install", "cursor", "--", "--no-such-option"][..], "--no-such-option"),
         (&["install", "cursor", "--", "--jupyter-token", "x"], "JUPYTER_TOKEN"),
         (&["install", "cursor", "--", "--token=x"], "CELLBRIDGE_TOKEN"),
-        (&["install", "cursor", "--", "--runtime-token", "x"], "CODE_SANDBOX_TOKEN"),
+        (&["install", "cursor", "--", "--runtime-token", "x"], "RUNTIME_TOKEN"),
         (&["install", "cursor", "--", "--document-password=x"], "DOCUMENT_PASSWORD"),
         (&["install", "cursor", "--", "--jupyter-url", "http://h/?token=secret@"], "JUPYTER_TOKEN"),
         (&["install", "cursor", "--", "jupyter", "h:8888/lab?token=secret@"], "JUPYTER_TOKEN"),
