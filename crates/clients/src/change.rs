@@ -206,8 +206,11 @@ impl Client {
 
     /// The configuration to read and edit.
     pub(crate) fn located(&self, machine: &Machine, scope: Scope) -> Result<PathBuf, ChangeError> {
-        let missing = if scope == Scope::User { NotPossible::System } else { NotPossible::Project };
-        let file = self.file(machine, scope).ok_or(missing(self.name))?;
+        let missing = match scope {
+            Scope::User => " has no configuration on this system",
+            Scope::Project(_) => " has no configuration in a project's folder",
+        };
+        let file = self.file(machine, scope).ok_or(NotPossible(self.name, missing))?;
         if let Scope::Project(folder) = scope {
             let checked = file::refuse_links(folder, &file);
             checked.map_err(|error| ChangeError::File { file: file.clone(), error })?;

@@ -98,9 +98,22 @@ pub(crate) fn read_at(text: &str, format: Format, path: &[&str]) -> Result<Optio
     let (_, body) = split_bom(text);
     match format {
         Format::Json => json::read(body, path),
-        Format::Toml => toml::read(body, path),
-        Format::Yaml => yaml::read(body, path),
+        Format::Toml => at_path(toml::whole(body)?, path),
+        Format::Yaml => at_path(yaml::whole(body)?, path),
     }
+}
+
+fn at_path(mut value: Value, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
+    for (depth, key) in path.iter().enumerate() {
+        let inner = match &mut value {
+            Value::Object(fields) => fields.remove(*key),
+            Value::Null => None,
+            _ => return Err(EditObstacle::OtherType(path[..depth].join("."))),
+        };
+        let Some(inner) = inner else { return Ok(None) };
+        value = inner;
+    }
+    Ok(Some(value))
 }
 
 /// Whether the text says nothing: no comment either.

@@ -38,19 +38,10 @@ pub struct Block {
     pub inputs: Vec<Value>,
 }
 
+/// What a client's configuration cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotPossible {
-    #[error("{0}'s configuration has no servers over HTTP")]
-    Http(&'static str),
-    #[error("{0}'s configuration has no servers over WebSocket")]
-    WebSocket(&'static str),
-    #[error("{0}'s configuration cannot refer to a token in a variable")]
-    Token(&'static str),
-    #[error("{0} has no configuration in a project's folder")]
-    Project(&'static str),
-    #[error("{0} has no configuration on this system")]
-    System(&'static str),
-}
+#[error("{0}{1}")]
+pub struct NotPossible(pub(crate) &'static str, pub(crate) &'static str);
 
 impl Client {
     /// The entry in this client's form.
@@ -112,11 +103,16 @@ impl Client {
     }
 
     fn http_fields(&self, url: &str, variable: Option<&String>) -> Result<Map<String, Value>, NotPossible> {
-        let http = self.http.ok_or(NotPossible::Http(self.name))?;
+        let http = self.http.ok_or(NotPossible(self.name, "'s configuration has no servers over HTTP"))?;
         let mut fields = constants(http.constants);
         fields.insert(http.url.to_owned(), url.into());
         if url.starts_with("ws") {
-            fields.insert("type".to_owned(), http.socket.ok_or(NotPossible::WebSocket(self.name))?.into());
+            fields.insert(
+                "type".to_owned(),
+                http.socket
+                    .ok_or(NotPossible(self.name, "'s configuration has no servers over WebSocket"))?
+                    .into(),
+            );
         }
         let Some(name) = variable else { return Ok(fields) };
         let reference = match self.secrets {
@@ -126,7 +122,9 @@ impl Client {
                 fields.insert(token.to_owned(), name.as_str().into());
                 return Ok(fields);
             }
-            Secrets::None => return Err(NotPossible::Token(self.name)),
+            Secrets::None => {
+                return Err(NotPossible(self.name, "'s configuration cannot refer to a token in a variable"));
+            }
         };
         fields.insert("headers".to_owned(), json!({ "Authorization": format!("Bearer {reference}") }));
         Ok(fields)

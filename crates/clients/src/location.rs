@@ -104,9 +104,9 @@ pub struct Location {
     pub systems: &'static [System],
     pub base: Base,
     /// Exists where the client is installed; may be the file itself.
-    folder: &'static str,
+    pub folder: &'static str,
     /// Its path below the folder.
-    file: &'static str,
+    pub file: &'static str,
 }
 
 impl Location {
@@ -130,24 +130,6 @@ impl Location {
     pub(crate) fn folder(&self, machine: &Machine) -> Option<PathBuf> {
         let base = self.systems.contains(&machine.system).then(|| machine.folder(self.base))??;
         Some(joined(base, self.folder))
-    }
-
-    /// As a person writes it: `~/.codex/config.toml`.
-    pub fn shown(&self, system: System) -> Option<String> {
-        let base = match (self.base, system) {
-            _ if !self.systems.contains(&system) => return None,
-            (Base::Variable(name), System::Windows) => format!("%{name}%"),
-            (Base::Variable(name), _) => format!("${name}"),
-            (Base::Home, System::Windows) => "%USERPROFILE%".to_owned(),
-            (Base::Xdg, System::Windows) => r"%USERPROFILE%\.config".to_owned(),
-            (Base::Home, _) => "~".to_owned(),
-            (Base::Config, System::MacOs) => "~/Library/Application Support".to_owned(),
-            (Base::Config, System::Windows) => "%APPDATA%".to_owned(),
-            (Base::Config, System::Linux) | (Base::Xdg, _) => "~/.config".to_owned(),
-        };
-        let parts = [&*base, self.folder, self.file].into_iter().filter(|part| !part.is_empty());
-        let shown = parts.collect::<Vec<_>>().join("/");
-        Some(if system == System::Windows { shown.replace('/', "\\") } else { shown })
     }
 }
 
@@ -179,7 +161,6 @@ mod tests {
         assert_eq!(resolve(System::Linux, &[("XDG_CONFIG_HOME", "/c")]), Path::new("/c/Claude/x.json"));
         let support = Path::new("/home/ada/Library/Application Support/Claude/x.json");
         assert_eq!(resolve(System::MacOs, &[("XDG_CONFIG_HOME", "/c")]), support);
-        assert_eq!(config.shown(System::Windows).unwrap(), r"%APPDATA%\Claude\x.json");
     }
 
     #[test]

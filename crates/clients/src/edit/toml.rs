@@ -5,13 +5,13 @@ use serde_json::Value;
 use toml_edit::ser::ValueSerializer;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{EditObstacle, Target};
+use super::{EditObstacle, Target, at_path};
 use crate::entry::Block;
 
 pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
     let path = target.path();
     let form = || EditObstacle::Form(path.join("."));
-    let Some(current) = read(text, &path)? else {
+    let Some(current) = at_path(whole(text)?, &path)? else {
         let fields = block.fields.iter().chain(&block.defaults);
         let lines = fields.map(|(key, value)| Some(format!("{key} = {}\n", toml(value)?)));
         let lines = lines.collect::<Option<String>>().ok_or_else(form)?;
@@ -44,7 +44,7 @@ pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, E
 
 pub(super) fn remove(text: &str, target: Target) -> Result<String, EditObstacle> {
     let (path, mut text) = (target.path(), text.to_owned());
-    while read(&text, &path)?.is_some() {
+    while at_path(whole(&text)?, &path)?.is_some() {
         let mut document = parse(&text)?;
         let (mut parent, mut key) = (&path[..path.len() - 1], target.name.to_owned());
         // One table at a time, so that what is removed is in one place.
@@ -74,16 +74,8 @@ fn with_comments(before: &str, after: &str) -> String {
     after[..start].iter().chain(removed).chain(rest).flat_map(|line| [*line, "\n"]).collect()
 }
 
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
-    let whole: Value = toml_edit::de::from_str(text)
-        .map_err(|error| EditObstacle::Unparsable(error.message().to_owned()))?;
-    let mut value = &whole;
-    for (depth, key) in path.iter().enumerate() {
-        let table = value.as_object().ok_or_else(|| EditObstacle::OtherType(path[..depth].join(".")))?;
-        let Some(inner) = table.get(*key) else { return Ok(None) };
-        value = inner;
-    }
-    Ok(Some(value.clone()))
+pub(super) fn whole(text: &str) -> Result<Value, EditObstacle> {
+    toml_edit::de::from_str(text).map_err(|error| EditObstacle::Unparsable(error.message().to_owned()))
 }
 
 /// The document of a text that can be read, and as which it prints: what is not edited stays.

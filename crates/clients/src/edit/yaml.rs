@@ -6,14 +6,14 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-use super::{EditObstacle, Target};
+use super::{EditObstacle, Target, at_path};
 use crate::entry::Block;
 
 const DEFAULT_UNIT: usize = 2;
 
 pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, EditObstacle> {
     let (path, mut lines) = (target.path(), lines(text));
-    match read(text, &path)? {
+    match at_path(whole(text)?, &path)? {
         None => {
             let fields = block.fields.iter().chain(&block.defaults);
             let entry: Map<_, _> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -36,12 +36,14 @@ pub(super) fn put(text: &str, target: Target, block: &Block) -> Result<String, E
 
 pub(super) fn remove(text: &str, target: Target) -> Result<String, EditObstacle> {
     let (path, mut lines) = (target.path(), lines(text));
-    if read(text, &path)?.is_none() {
+    if at_path(whole(text)?, &path)?.is_none() {
         return Ok(text.to_owned());
     }
     cut(&mut lines, &path)?;
     let parent = &path[..path.len() - 1];
-    if let (Some(Value::Null), Some(place)) = (read(&lines.concat(), parent)?, find(&lines, parent)) {
+    if let (Some(Value::Null), Some(place)) =
+        (at_path(whole(&lines.concat())?, parent)?, find(&lines, parent))
+    {
         let head = &mut lines[place.lines.start];
         match head.find(':') {
             // Without a value, the key would no longer have a mapping.
@@ -144,7 +146,7 @@ fn print_with(key: &str, value: &Value, column: usize, unit: usize) -> String {
     }
 }
 
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
+pub(super) fn whole(text: &str) -> Result<Value, EditObstacle> {
     let mut events = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|error| EditObstacle::Unparsable(error.to_string()))?;
@@ -158,18 +160,7 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObsta
         !matches!(event, Nothing | StreamStart | StreamEnd | DocumentStart(_) | DocumentEnd)
     };
     let mut events = events.into_iter().filter(is_content);
-    let mut whole = events.next().map_or(Ok(Value::Null), |first| value(first, &mut events))?;
-    for (depth, key) in path.iter().enumerate() {
-        whole = match whole {
-            Value::Object(mut fields) => match fields.remove(*key) {
-                Some(inner) => inner,
-                None => return Ok(None),
-            },
-            Value::Null => return Ok(None),
-            _ => return Err(EditObstacle::OtherType(path[..depth].join("."))),
-        };
-    }
-    Ok(Some(whole))
+    events.next().map_or(Ok(Value::Null), |first| value(first, &mut events))
 }
 
 /// The value that starts with an event.

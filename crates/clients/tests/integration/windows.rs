@@ -15,30 +15,6 @@ fn entry() -> ServerEntry {
 }
 
 #[test]
-fn every_file_has_its_place() {
-    let shown = |client: &'static Client| {
-        let files = client.user_files.iter().filter_map(|it| it.shown(System::Windows));
-        files.map(|file| format!("{} {file}\n", client.id)).collect::<Vec<_>>()
-    };
-    insta::assert_snapshot!("windows_files", CLIENTS.iter().flat_map(shown).collect::<String>());
-}
-
-#[test]
-fn files_are_where_they_are_said_to_be() {
-    let home = Home::on(System::Windows);
-    let here = |shown: &str| {
-        let path = shown.replace("%APPDATA%", r"%USERPROFILE%\AppData\Roaming");
-        let path = path.strip_prefix(r"%USERPROFILE%\")?;
-        Some(path.split('\\').fold(home.machine.home.clone(), |folder, name| folder.join(name)))
-    };
-    for location in CLIENTS.iter().flat_map(|client| client.user_files) {
-        let Some(shown) = location.shown(System::Windows) else { continue };
-        // Those that begin at another variable exist only where that is set.
-        assert_eq!(location.resolve(&home.machine), here(&shown), "{shown}");
-    }
-}
-
-#[test]
 fn paths_of_windows_are_written_and_read_back() {
     for client in CLIENTS {
         let home = Home::on(System::Windows);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clients::{Client, Format, Scope, Secrets, ServerEntry, Start, System, WorkingFolder};
 
-use super::running;
+use super::{running, shown};
 
 const HEADER: &str = "<!-- Generated: run `cargo xtask docs`. -->\n\n";
 
@@ -79,7 +79,7 @@ fn token(client: &Client) -> String {
 fn files(client: &Client) -> String {
     let mut table = "| | file |\n|---|---|\n".to_owned();
     for (system, name) in [(System::Linux, "Linux"), (System::MacOs, "macOS"), (System::Windows, "Windows")] {
-        let files: Vec<_> = client.user_files.iter().filter_map(|it| it.shown(system)).collect();
+        let files: Vec<_> = client.user_files.iter().filter_map(|it| shown(it, system)).collect();
         let _ = writeln!(table, "| {name} | `{}` |", files.join("`, or `"));
     }
     if let Some(file) = client.project_file {
