@@ -42,7 +42,9 @@ pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     let telemetry = Telemetry::start(&mut settings).map_err(|error| PyOSError::new_err(error.to_string()))?;
     let (lines, waiting) = sync_channel::<String>(MAX_PENDING_LINES);
     std::thread::Builder::new().name("cellbridge-log".into()).spawn(move || {
-        waiting.into_iter().for_each(|line| pass_on(&line));
+        for line in waiting {
+            pass_on(&line);
+        }
     })?;
     let targets = Targets::new().with_default(LevelFilter::ERROR);
     let targets = targets.with_targets(telemetry::logged(LevelFilter::WARN));

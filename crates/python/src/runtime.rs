@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use pyo3::PyErr;
+use pyo3::PyResult;
 use pyo3::exceptions::PyRuntimeError;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -17,25 +17,8 @@ struct Started {
     process: u32,
 }
 
-/// Why this process has no runtime.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum Unavailable {
-    #[error(
-        "cellbridge was started in another process, which forked this one; start the Jupyter server here instead"
-    )]
-    Forked,
-    #[error("cellbridge could not start its threads: {0}")]
-    Failed(String),
-}
-
-impl From<Unavailable> for PyErr {
-    fn from(reason: Unavailable) -> Self {
-        PyRuntimeError::new_err(reason.to_string())
-    }
-}
-
 /// The runtime, started on first use.
-pub(crate) fn start() -> Result<&'static Handle, Unavailable> {
+pub(crate) fn start() -> PyResult<&'static Handle> {
     let started = STARTED.get_or_init(|| {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(WORKERS).thread_name("cellbridge").enable_all();
@@ -44,8 +27,12 @@ pub(crate) fn start() -> Result<&'static Handle, Unavailable> {
     });
     match started {
         Ok(started) if started.process == std::process::id() => Ok(started.runtime.handle()),
-        Ok(_) => Err(Unavailable::Forked),
-        Err(reason) => Err(Unavailable::Failed(reason.clone())),
+        Ok(_) => Err(PyRuntimeError::new_err(
+            "cellbridge was started in another process, which forked this one; start the Jupyter server here instead",
+        )),
+        Err(reason) => {
+            Err(PyRuntimeError::new_err(format!("cellbridge could not start its threads: {reason}")))
+        }
     }
 }
 

@@ -11,11 +11,10 @@ mod settings;
 mod tests;
 
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry::{InstrumentationScope, KeyValue, global};
+use opentelemetry::{InstrumentationScope, Key, KeyValue, global};
 use opentelemetry_otlp::{RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -43,14 +42,6 @@ pub fn logged(level: LevelFilter) -> impl Iterator<Item = (&'static str, LevelFi
 /// The pause between two writes to the file.
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The file for spans cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write spans to {path}: {source}")]
-pub struct StartError {
-    path: PathBuf,
-    source: io::Error,
-}
-
 /// The running export of spans.
 #[derive(Debug, Clone)]
 pub struct Telemetry {
@@ -59,14 +50,17 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Opens the file and prepares the client of the collector; `None` if neither is configured. Contacts nobody.
-    pub fn start(settings: &mut Settings) -> Result<Option<Self>, StartError> {
+    pub fn start(settings: &mut Settings) -> io::Result<Option<Self>> {
         let (file, collector) = (settings.file.take(), settings.collector.take());
         if file.is_none() && collector.is_none() {
             return Ok(None);
         }
-        let mut provider = SdkTracerProvider::builder().with_resource(resource(settings));
+        let mut provider = SdkTracerProvider::builder().with_resource(resource());
         if let Some(path) = file {
-            let exporter = FileExporter::open(&path).map_err(|source| StartError { path, source })?;
+            let refused = |error: io::Error| {
+                io::Error::new(error.kind(), format!("cannot write spans to {}: {error}", path.display()))
+            };
+            let exporter = FileExporter::open(&path).map_err(refused)?;
             let batches = BatchConfigBuilder::default().with_scheduled_delay(WRITE_INTERVAL).build();
             provider = provider.with_span_processor(
                 BatchSpanProcessor::builder(exporter).with_batch_config(batches).build(),
@@ -122,10 +116,11 @@ impl Telemetry {
     }
 }
 
-/// Describes this process in every span.
-fn resource(settings: &Settings) -> Resource {
+/// Describes this process in every span. Without a name from the environment, the SDK's starts with `unknown_service`.
+fn resource() -> Resource {
     let mut resource = Resource::builder();
-    if !settings.names_service {
+    let name = Resource::builder().build().get(&Key::new("service.name"));
+    if name.is_none_or(|name| name.as_str().starts_with("unknown_service")) {
         resource = resource.with_service_name("cellbridge");
     }
     let instance = uuid::Uuid::new_v4().to_string();

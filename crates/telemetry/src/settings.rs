@@ -17,8 +17,6 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Settings {
     pub(crate) file: Option<PathBuf>,
     pub(crate) collector: Option<Collector>,
-    /// Whether the environment names the service.
-    pub(crate) names_service: bool,
     notes: Vec<String>,
 }
 
@@ -44,16 +42,13 @@ impl Settings {
             if file.is_some() {
                 notes.push("OTEL_SDK_DISABLED is set, so no spans are written to the file".to_owned());
             }
-            return Self { file: None, collector: None, names_service: false, notes };
+            return Self { file: None, collector: None, notes };
         }
         let collector = collector(&variable).unwrap_or_else(|note| {
             notes.push(format!("{note}; no spans are sent"));
             None
         });
-        let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-        let names_service = variable("OTEL_SERVICE_NAME").is_some()
-            || attributes.split(',').any(|pair| pair.trim_start().starts_with("service.name="));
-        Self { file, collector, names_service, notes }
+        Self { file, collector, notes }
     }
 
     pub(crate) fn note(&mut self, note: &str) {
@@ -181,14 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn protocol_timeout_and_name_are_read() {
+    fn protocol_and_timeout_are_read() {
         let collector = read(&[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "1500"),
-            ("OTEL_RESOURCE_ATTRIBUTES", "a=b, service.name=mine"),
         ]);
-        assert!(collector.names_service && !read(&[]).names_service);
         let collector = collector.collector.unwrap();
         assert_eq!(collector.protocol, Protocol::HttpJson);
         assert_eq!(collector.timeout, Duration::from_millis(1500));
