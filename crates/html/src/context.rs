@@ -77,12 +77,8 @@ impl Library {
     }
 
     /// The id of the element that holds its scripts.
-    pub fn element(self) -> &'static str {
-        match self {
-            Self::Plotly => "cb-library-plotly",
-            Self::Vega => "cb-library-vega",
-            Self::Bokeh => "cb-library-bokeh",
-        }
+    pub fn element(self) -> String {
+        format!("cb-library-{}", self.name().to_lowercase())
     }
 }
 

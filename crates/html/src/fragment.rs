@@ -36,11 +36,6 @@ impl Fragment {
         self.interactive
     }
 
-    /// The libraries that were not given, so that a chart has its static form.
-    pub fn missing(&self) -> impl Iterator<Item = Library> {
-        self.missing.iter().copied()
-    }
-
     /// Writes markup of this program.
     pub fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.html.push_str(markup);
@@ -103,19 +98,18 @@ pub(crate) fn escape(text: &str, into: &mut String) {
             '\'' => into.push_str("&#39;"),
             // Templates of frameworks start with two; older browsers end an attribute with the other.
             '`' => into.push_str("&#96;"),
-            '\n' | '\t' => into.push(character),
             '\r' => into.push_str("&#13;"),
-            _ if is_forbidden(character) => into.push('\u{fffd}'),
-            _ => into.push(character),
+            _ => into.push(allowed(character)),
         }
     }
 }
 
-/// Control characters and noncharacters, which a valid page does not contain.
-fn is_forbidden(character: char) -> bool {
-    character.is_control()
+/// The character, or what stands for control characters and noncharacters, which a valid page does not contain.
+pub(crate) fn allowed(character: char) -> char {
+    let is_forbidden = (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(character, '\u{fdd0}'..='\u{fdef}')
-        || u32::from(character) & 0xfffe == 0xfffe
+        || u32::from(character) & 0xfffe == 0xfffe;
+    if is_forbidden { '\u{fffd}' } else { character }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use notebook::{MimeBundle, MimeKind};
 use render::Chart;
 use serde_json::Value;
 
-use crate::fragment::{Fragment, escape, script_hash};
+use crate::fragment::{Fragment, allowed, script_hash};
 use crate::sanitize;
 use crate::{Libraries, Library};
 
@@ -96,7 +96,7 @@ pub(crate) fn write(output: &Interactive, libraries: &Libraries, html: &mut Frag
     html.raw("<iframe class=\"cb-frame\" sandbox=\"allow-scripts\" loading=\"lazy\"");
     html.attribute("title", library.map_or("Interactive output", |_| "Interactive chart"));
     if let Some(library) = library {
-        html.attribute("data-library", library.element());
+        html.attribute("data-library", &library.element());
     }
     html.attribute("srcdoc", &document).raw("></iframe>");
     Ok(())
@@ -117,15 +117,7 @@ pub(crate) fn embedded_json(json: &str) -> String {
 /// The text as a browser reads it from an attribute of the page: so that the hashes are those of the scripts that it sees.
 fn normalized(html: &str) -> String {
     let html = html.replace("\r\n", "\n").replace('\r', "\n");
-    let mut escaped = String::new();
-    // Only to learn which characters are replaced.
-    html.chars()
-        .map(|character| {
-            escaped.clear();
-            escape(character.encode_utf8(&mut [0; 4]), &mut escaped);
-            if escaped == "\u{fffd}" { '\u{fffd}' } else { character }
-        })
-        .collect()
+    html.chars().map(allowed).collect()
 }
 
 fn has_script(html: &str) -> bool {

@@ -81,7 +81,7 @@ pub fn document(about: &About<'_>, body: Fragment, libraries: Option<&Libraries>
     for library in used {
         if let Some(scripts) = libraries.and_then(|libraries| libraries.get(library)) {
             let scripts = serde_json::Value::from(scripts.to_vec()).to_string();
-            html.raw("<script type=\"application/json\"").attribute("id", library.element()).raw(">");
+            html.raw("<script type=\"application/json\"").attribute("id", &library.element()).raw(">");
             html.trusted(&embedded_json(&scripts)).raw("</script>\n");
         }
     }

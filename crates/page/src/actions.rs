@@ -103,7 +103,7 @@ pub(crate) struct Undo {
 
 /// Does it. The answer has text for the person in `said`, or HTML for a dialogue in `html`.
 pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> {
-    hub.rights().check(&action)?;
+    hub.rights.check(&action)?;
     match action {
         Action::Look { page, near } => {
             hub.shows(page, Near::Parts(near));
@@ -117,7 +117,7 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
                 workspace.runner().interrupt_run(&*workspace.journal().run(&run)?).await?;
             } else {
                 let notebook = notebook_of(hub, &run);
-                hub.machine().interrupt(&run).await?;
+                hub.machine.interrupt(&run).await?;
                 record(&session, notebook, &run, RunAction::Interrupted, COMMAND).await;
             }
             Ok(json!({ "said": format!("Run {run} is being interrupted.") }))
@@ -130,7 +130,7 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
             check_prompt(&run, runs.find(|seen| seen.id == run).map(|seen| &seen.state), &shown)?;
             match hub.questions().input_of(run.as_str()) {
                 Some(open) => _ = hub.questions().answer(open.number, Answer::Line(line)),
-                None => hub.machine().answer_input(&run, line).await?,
+                None => hub.machine.answer_input(&run, line).await?,
             }
             record(&hub.session(), notebook, &run, RunAction::AnsweredInput, COMMAND).await;
             Ok(json!({ "said": "The line was sent." }))
@@ -149,18 +149,18 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
                 let cause = "The outputs changed after you saw them: none of their scripts run.";
                 return Err(Error::new(ErrorKind::Conflict, cause, "Look at the new outputs."));
             }
-            hub.trust(NotebookPath::from(notebook), still);
+            hub.note(&NotebookPath::from(notebook), |noted| noted.trusted.extend(still));
             let rest = if changed { " Other outputs changed after you saw them." } else { "" };
             Ok(json!({ "said": format!("Scripts of these outputs run, in frames without a network.{rest}") }))
         }
         Action::Distrust { notebook } => {
-            hub.distrust(&NotebookPath::from(notebook));
+            hub.note(&NotebookPath::from(notebook), |noted| noted.trusted.clear());
             Ok(json!({ "said": "Only scripts of outputs run that runs of this machine made." }))
         }
         Action::Find { notebook, part } => find(&hub.session(), &notebook, &part).await,
         Action::AskVerify => Ok(json!({ "html": include_str!("page/verify.html") })),
         Action::Verify { notebook } => verify(hub, &notebook).await,
-        Action::Library { notebook, library } => Ok(sources(hub.charts(), notebook, &library)),
+        Action::Library { notebook, library } => Ok(sources(&hub.charts, notebook, &library)),
     }
 }
 
@@ -266,7 +266,7 @@ async fn verify(hub: &Arc<Hub>, notebook: &str) -> Result<Value, Error> {
     let session = hub.session();
     let opened = session.notebook(Some(notebook)).await?;
     let path = opened.path().clone();
-    if let Some(Verification::Running { .. }) = hub.verification(&path) {
+    if let Some(Verification::Running { .. }) = hub.noted(&path).verification {
         let cause = "The notebook is being verified.";
         return Err(Error::new(ErrorKind::InvalidArgument, cause, "Wait for the verdict, or interrupt it."));
     }
@@ -284,17 +284,26 @@ async fn verify(hub: &Arc<Hub>, notebook: &str) -> Result<Value, Error> {
         let verifying = async {
             let Verifying { run, answer } = session.verify(opened, options)?;
             let (run, since, progress) = (run.id().clone(), SystemTime::now(), "starting".to_owned());
-            hub.set_verification(&path, Verification::Running { run, since, progress });
+            let running = Verification::Running { run, since, progress };
+            hub.note(&path, |noted| noted.verification = Some(running));
             let cause = "The verification was interrupted.";
             answer.await.map_err(|_| Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain))?
         };
         let verifying = session.acting(COMMAND, verifying);
-        let ended = progress::follow(verifying, |line| hub.report_verification(&path, line)).await;
+        let report = |line| {
+            hub.note(&path, |noted| {
+                if let Some(Verification::Running { progress, .. }) = &mut noted.verification {
+                    *progress = line;
+                }
+            });
+        };
+        let ended = progress::follow(verifying, report).await;
         let (sentence, verdict) = match ended {
             Ok(verification) => (verification.sentence(), Ok((notebook, verification.text()))),
             Err(error) => (error.cause.clone(), Err(error.to_string())),
         };
-        hub.set_verification(&path, Verification::Ended { at: SystemTime::now(), verdict });
+        let ended = Verification::Ended { at: SystemTime::now(), verdict };
+        hub.note(&path, |noted| noted.verification = Some(ended));
         let _ = sender.send(sentence);
     });
     Ok(json!({ "said": said.await.unwrap_or_default() }))
@@ -355,9 +364,10 @@ async fn difference(
 
 impl Undo {
     async fn run(&self, session: &Session, opened: &OpenNotebook, is_preview: bool) -> Result<Undone, Error> {
-        let target = match self.since {
-            true => UndoTarget::Since(Since::Operation(self.operation)),
-            false => UndoTarget::Operation(self.operation),
+        let target = if self.since {
+            UndoTarget::Since(Since::Operation(self.operation))
+        } else {
+            UndoTarget::Operation(self.operation)
         };
         let only = self.cell.as_deref().map(|cell| [CellId::from(cell)]);
         session.undo(opened, &target, only.as_ref().map(|only| &only[..]), is_preview).await

@@ -31,19 +31,25 @@ const ACTIVE: Duration = Duration::from_secs(600);
 /// What pages show: a workspace, and the kernels beyond it.
 pub struct Hub {
     workspace: Arc<Workspace>,
-    machine: Arc<dyn Machine>,
+    pub(crate) machine: Arc<dyn Machine>,
     /// What was seen last; changes with each look.
     seen: watch::Sender<Arc<Seen>>,
     pages: Mutex<HashMap<u64, watch::Sender<Near>>>,
     next_page: AtomicU64,
     /// How many pages are open, for whoever ends the program without any.
     open: watch::Sender<usize>,
-    /// The digests of outputs that the person trusts, for each notebook.
-    trusted: Mutex<HashMap<NotebookPath, HashSet<String>>>,
-    charts: Charts,
-    verifications: Mutex<HashMap<NotebookPath, Verification>>,
-    rights: Rights,
+    noted: Mutex<HashMap<NotebookPath, Noted>>,
+    pub(crate) charts: Charts,
+    pub(crate) rights: Rights,
     all_pages: Arc<Pages>,
+}
+
+/// What the pages of a notebook share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Noted {
+    /// The digests of outputs that the person trusts.
+    pub(crate) trusted: HashSet<String>,
+    pub(crate) verification: Option<Verification>,
 }
 
 /// What a page may do.
@@ -107,8 +113,7 @@ impl Hub {
             pages: Mutex::default(),
             next_page: AtomicU64::new(1),
             open: watch::Sender::new(0),
-            trusted: Mutex::default(),
-            verifications: Mutex::default(),
+            noted: Mutex::default(),
             rights,
             all_pages,
         })
@@ -131,13 +136,9 @@ impl Hub {
         session
     }
 
-    pub(crate) fn machine(&self) -> &Arc<dyn Machine> {
-        &self.machine
-    }
-
     /// What waits for the person's answer.
     pub(crate) fn questions(&self) -> &OpenQuestions {
-        self.all_pages.questions()
+        &self.all_pages.questions
     }
 
     pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
@@ -167,52 +168,21 @@ impl Hub {
         }
     }
 
-    /// Trusts outputs of a notebook by their digests.
-    pub(crate) fn trust(&self, notebook: NotebookPath, shown: Vec<String>) {
-        self.trusted.lock().entry(notebook).or_default().extend(shown);
+    pub(crate) fn noted(&self, path: &NotebookPath) -> Noted {
+        self.noted.lock().get(path).cloned().unwrap_or_default()
+    }
+
+    /// Changes what the pages of a notebook share, and lets them know.
+    pub(crate) fn note(&self, path: &NotebookPath, change: impl FnOnce(&mut Noted)) {
+        change(self.noted.lock().entry(path.clone()).or_default());
         self.seen.send_modify(|_| {});
-    }
-
-    /// Takes back all trust in outputs of a notebook.
-    pub(crate) fn distrust(&self, notebook: &NotebookPath) {
-        self.trusted.lock().remove(notebook);
-        self.seen.send_modify(|_| {});
-    }
-
-    pub(crate) fn trusted(&self, notebook: &NotebookPath) -> HashSet<String> {
-        self.trusted.lock().get(notebook).cloned().unwrap_or_default()
-    }
-
-    pub(crate) fn rights(&self) -> Rights {
-        self.rights
-    }
-
-    /// The libraries for charts.
-    pub(crate) fn charts(&self) -> &Charts {
-        &self.charts
-    }
-
-    pub(crate) fn set_verification(&self, path: &NotebookPath, verification: Verification) {
-        self.verifications.lock().insert(path.clone(), verification);
-        self.seen.send_modify(|_| {});
-    }
-
-    /// Progress of a verification.
-    pub(crate) fn report_verification(&self, path: &NotebookPath, line: String) {
-        if let Some(Verification::Running { progress, .. }) = self.verifications.lock().get_mut(path) {
-            *progress = line;
-        }
-        self.seen.send_modify(|_| {});
-    }
-
-    pub(crate) fn verification(&self, path: &NotebookPath) -> Option<Verification> {
-        self.verifications.lock().get(path).cloned()
     }
 
     /// Whether a run is a verification from a page.
     pub(crate) fn is_verification(&self, id: &RunId) -> bool {
-        let verifications = self.verifications.lock();
-        verifications.values().any(|known| matches!(known, Verification::Running { run, .. } if run == id))
+        let is_it =
+            |it: &Noted| matches!(&it.verification, Some(Verification::Running { run, .. }) if run == id);
+        self.noted.lock().values().any(is_it)
     }
 
     /// The agents of the notebooks that were found, with the paths of these, and those that are connected elsewhere now.
@@ -279,15 +249,9 @@ impl Hub {
 
 /// A page that is open, until this is dropped.
 pub(crate) struct PageGuard {
-    hub: Arc<Hub>,
+    pub(crate) hub: Arc<Hub>,
     pub(crate) number: u64,
     _open: OpenPage,
-}
-
-impl PageGuard {
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
-    }
 }
 
 impl Drop for PageGuard {

@@ -24,27 +24,20 @@ pub(crate) fn sections(
 ) -> [Section<'static>; 4] {
     let runs = kernels.iter().flat_map(|kernel| &kernel.runs).filter(|run| !run.state.is_over());
     [
-        Section { name: "runs", parts: or_none(runs.map(run).collect(), "runs-none", "Nothing is running.") },
-        Section {
-            name: "agents",
-            parts: or_none(
-                agents.iter().map(|seen| agent(seen, tabs)).collect(),
-                "agents-none",
-                "No agent has changed anything.",
-            ),
-        },
-        Section {
-            name: "kernels",
-            parts: or_none(kernels.iter().map(kernel).collect(), "kernels-none", "No kernel is running."),
-        },
+        section("runs", runs.map(run).collect(), "Nothing is running."),
+        section(
+            "agents",
+            agents.iter().map(|it| agent(it, tabs)).collect(),
+            "No agent has changed anything.",
+        ),
+        section("kernels", kernels.iter().map(kernel).collect(), "No kernel is running."),
         Section { name: "notebooks", parts: notebook_list(notebooks, tabs) },
     ]
 }
 
 /// The questions that wait for the person.
 pub(crate) fn questions(open: &[OpenQuestion]) -> Section<'static> {
-    let parts = open.iter().map(question).collect();
-    Section { name: "questions", parts: or_none(parts, "questions-none", "Nothing waits for your answer.") }
+    section("questions", open.iter().map(question).collect(), "Nothing waits for your answer.")
 }
 
 fn question(open: &OpenQuestion) -> Part<'static> {
@@ -78,11 +71,12 @@ pub(crate) fn prompt_digest(run: &RunId, prompt: &str, is_password: bool) -> Str
     BlobId::of(format!("{run}\0{is_password}\0{prompt}").as_bytes()).as_str().to_owned()
 }
 
-fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>> {
-    if !parts.is_empty() {
-        return parts;
+/// A section, which has one part even if there is nothing in it.
+pub(crate) fn section(name: &'static str, mut parts: Vec<Part<'static>>, none: &str) -> Section<'static> {
+    if parts.is_empty() {
+        parts.push(Part::none(&format!("{name}-none"), none));
     }
-    vec![Part::none(id, none)]
+    Section { name, parts }
 }
 
 fn agent(agent: &SeenAgent, tabs: &[OpenTab]) -> Part<'static> {

@@ -27,7 +27,8 @@ const RELOAD: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub struct Pages {
     open: watch::Sender<usize>,
-    questions: OpenQuestions,
+    /// What waits for the person's answer.
+    pub(crate) questions: OpenQuestions,
     #[cfg(unix)]
     sockets: Option<Sockets>,
 }
@@ -92,11 +93,6 @@ impl Pages {
     pub fn enter(self: &Arc<Self>) -> OpenPage {
         self.open.send_modify(|open| *open += 1);
         OpenPage(self.clone())
-    }
-
-    /// What waits for the person's answer.
-    pub(crate) fn questions(&self) -> &OpenQuestions {
-        &self.questions
     }
 
     /// Takes the questions of servers while a page is open. Never ends: a page without questions is of use, too.

@@ -164,12 +164,12 @@ impl Page {
                 },
                 marks: &opened.marks,
                 runs: latest_runs(seen, path),
-                trust: Trust { made: opened.made.clone(), accepted: self.guard.hub().trusted(path) },
+                trust: Trust { made: opened.made.clone(), accepted: self.guard.hub.noted(path).trusted },
                 libraries: &opened.libraries,
                 is_brief: false,
             }
         });
-        let questions = self.guard.hub().questions().all();
+        let questions = self.guard.hub.questions().all();
         let notices = if seen.is_known { self.notices.of(&seen.kernels, &questions) } else { Vec::new() };
         let mut sections: Vec<Section<'_>> = Vec::new();
         if seen.is_known {
@@ -177,11 +177,11 @@ impl Page {
         }
         sections.push(now::questions(&questions));
         if let Some(path) = &self.path {
-            sections.push(now::source(self.guard.hub().machine().source(path)));
+            sections.push(now::source(self.guard.hub.machine.source(path)));
         }
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
-            let verification = self.guard.hub().verification(opened.notebook.path());
+            let verification = self.guard.hub.noted(opened.notebook.path()).verification;
             sections.push(timeline::verified(verification, viewed.notebook));
             sections.push(timeline::section(&opened.past));
         }
@@ -222,7 +222,7 @@ impl Page {
             && shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched))
         {
             if shown.libraries.is_empty() && cells::have_scripts(&notebook) {
-                shown.libraries = self.guard.hub().charts().of(shown.notebook.path(), &notebook).await;
+                shown.libraries = self.guard.hub.charts.of(shown.notebook.path(), &notebook).await;
             }
             shown.searched = Some(notebook.clone());
         }

@@ -4,8 +4,6 @@
 #[cfg(unix)]
 mod relayed;
 #[cfg(unix)]
-mod server;
-#[cfg(unix)]
 mod servers;
 #[cfg(test)]
 #[cfg(unix)]
@@ -15,8 +13,6 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(unix)]
 pub use relayed::TabServer;
-#[cfg(unix)]
-pub use server::serve;
 #[cfg(unix)]
 pub(crate) use servers::TabServers;
 
@@ -43,4 +39,16 @@ pub struct OpenTab {
     pub path: String,
     /// The notebook in the records of changes.
     pub identity: String,
+}
+
+/// Serves the page of tabs, and the list of those that are connected, to processes of this user. Dropping the future ends what is open.
+#[cfg(unix)]
+pub async fn serve(
+    listener: crate::private_socket::PrivateListener,
+    hub: std::sync::Arc<crate::hub::Hub>,
+    tabs: impl Fn() -> Vec<OpenTab> + Send + Sync + 'static,
+) {
+    let tabs = std::sync::Arc::new(tabs);
+    let list = axum::Router::new().route(LIST, axum::routing::get(async move || axum::Json(tabs())));
+    listener.serve(crate::routes::data(crate::routes::only(hub)).merge(list)).await;
 }

@@ -9,6 +9,7 @@ use workspace::{BlobId, Operation, OperationKind, PERSON, PastOperation, summary
 
 use crate::cells::Mark;
 use crate::hub::Verification;
+use crate::now;
 use crate::parts::{Part, Section};
 use crate::words::{ago, button, elapsed, millis};
 
@@ -17,11 +18,8 @@ const MAX_SHOWN: usize = 200;
 
 /// The section of the history.
 pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
-    let mut parts: Vec<_> = past.iter().rev().take(MAX_SHOWN).map(entry).collect();
-    if parts.is_empty() {
-        parts.push(Part::none("history-none", "Nothing is recorded for this notebook."));
-    }
-    Section { name: "history", parts }
+    let parts = past.iter().rev().take(MAX_SHOWN).map(entry).collect();
+    now::section("history", parts, "Nothing is recorded for this notebook.")
 }
 
 /// The section with the last verification of the notebook.

@@ -30,11 +30,13 @@ pub trait RunSource: Send + Sync + 'static {
 
 type Source = Box<dyn Fn(&NotebookPath) -> Option<SeenSource> + Send + Sync>;
 
+/// The list of the server, and when it was read.
+type Listed = (Instant, Vec<Arc<dyn Kernel>>);
+
 /// The kernels that a server lists, with runs that are known from `R`.
 pub struct ServerKernels<R> {
     place: Arc<dyn Place>,
-    /// The list of the server, and when it was read.
-    listed: Mutex<Option<(Instant, Vec<Arc<dyn Kernel>>)>>,
+    listed: Mutex<Option<Listed>>,
     runs: R,
     source: Option<Source>,
 }
