@@ -182,12 +182,8 @@ pub(crate) struct Every {
     #[command(flatten)]
     pub(crate) serving: Serving,
 
-    /// The folder that agents work in; nothing outside it is read or written [default: the current folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) server: JupyterServer,
+    pub(crate) folder: InFolder,
 
     #[command(flatten)]
     pub(crate) replies: Replies,
@@ -195,10 +191,6 @@ pub(crate) struct Every {
     /// How long `execute_cell` waits if the call names no timeout; the run continues
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
-
-    /// Pass these variables to kernels, although they belong to the client or its model
-    #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
-    pub(crate) kernel_env: Vec<String>,
 
     /// How long unused kernels of notebooks outlive this server, such as 30m or 2h, or off
     #[arg(long, value_name = "DURATION", env = "CELLBRIDGE_KEEP_KERNELS", default_value = KEPT_BY_DEFAULT, value_parser = keep_kernels)]
@@ -213,6 +205,21 @@ pub(crate) struct Every {
 
     #[command(flatten)]
     pub(crate) google: GoogleAt,
+}
+
+/// The folder, its kernels, and a server beside it.
+#[derive(Debug, Args)]
+pub(crate) struct InFolder {
+    /// The folder that agents work in; nothing outside it is read or written [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) server: JupyterServer,
+
+    /// Pass these variables to kernels, although they belong to the client or its model
+    #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
+    pub(crate) kernel_env: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -233,16 +240,8 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) fix: bool,
 
-    /// The folder that agents work in [default: the current folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) server: JupyterServer,
-
-    /// Variables that are passed to kernels, although they belong to the client or its model
-    #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
-    pub(crate) kernel_env: Vec<String>,
+    pub(crate) folder: InFolder,
 
     /// The port for the Colab tab (0: any free one)
     #[arg(long, value_name = "PORT", default_value_t = 0)]

@@ -7,7 +7,8 @@ use ::jupyter::Jupyter;
 use anyhow::{Context as _, anyhow, bail};
 use files::check_replaceable;
 use local::Folder;
-use place::{NotebookPath, Place};
+use place::{Mode, NotebookPath, Place};
+use runs::OpenNotebook;
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Places;
@@ -119,6 +120,17 @@ pub(crate) fn session(
     let session = Session::new(workspace);
     session.introduce_person();
     Ok((session, paths))
+}
+
+/// A notebook that a command shows or undoes, in a session of the person.
+pub(crate) async fn opened(
+    named: &Named,
+    places: &Places,
+    history: Option<PathBuf>,
+) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
+    let (session, paths) = session(&[named], places, history)?;
+    let opened = session.use_notebook("notebook", &paths[0], Mode::Connect).await?;
+    Ok((session, opened))
 }
 
 /// The server on which some of the notebooks are: the given one, else one that is running on this machine.

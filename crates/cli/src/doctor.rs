@@ -12,8 +12,9 @@ use crate::process::browser;
 use terminal::{say, say_json};
 
 pub(crate) async fn run(options: args::Doctor) -> anyhow::Result<ExitCode> {
-    let server = given(&options.server);
-    let args::Doctor { json, fix, root, kernel_env, tab_port, no_browser, google, .. } = options;
+    let args::Doctor { json, fix, folder, tab_port, no_browser, google } = options;
+    let args::InFolder { root, server, kernel_env } = folder;
+    let server = given(&server);
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let (current_folder, browser) = (std::env::current_dir().ok(), browser(no_browser));
     let google = google.addresses();

@@ -28,13 +28,9 @@ pub(crate) struct HttpEndpoint {
 impl HttpEndpoint {
     /// Listens, if the transport is HTTP.
     pub(crate) fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
-        match options.transport {
-            Transport::Stdio => Ok(None),
-            Transport::StreamableHttp => Self::open(options).map(Some),
+        if options.transport == Transport::Stdio {
+            return Ok(None);
         }
-    }
-
-    fn open(options: &Serving) -> anyhow::Result<Self> {
         let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_PORT));
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = (bare, port)
@@ -54,7 +50,7 @@ impl HttpEndpoint {
         let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
         let url = format!("http://{}/mcp{}", listener.local_addr()?, query.unwrap_or_default());
         let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
-        Ok(Self { listener, auth: HttpAuth::new(token.clone(), hosts, is_public), token, url })
+        Ok(Some(Self { listener, auth: HttpAuth::new(token.clone(), hosts, is_public), token, url }))
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use files::replace_file;
 use html::{About, Context, Libraries, Library, Page};
 use notebook::Notebook;
-use place::Mode;
 use workspace::widget_text;
 
 use crate::args::Export;
@@ -41,9 +40,7 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
 }
 
 async fn read(source: &Named, options: &Export) -> anyhow::Result<Notebook> {
-    let (session, paths) = command_session::session(&[source], &options.places, None)?;
-    let Some(path) = paths.first() else { bail!("no notebook is named") };
-    let opened = session.use_notebook("notebook", path, Mode::Connect).await?;
+    let (session, opened) = command_session::opened(source, &options.places, None).await?;
     let notebook = opened.document().snapshot().await;
     session.workspace().shutdown().await;
     Ok(notebook?)

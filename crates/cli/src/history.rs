@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use notebook::{CellId, one_line};
-use place::Mode;
 use runs::OpenNotebook;
 use workspace::{Operation, OperationId, Session, Since, UndoTarget, Undone, summary};
 
@@ -68,9 +67,7 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
 async fn open(path: &Path, places: &Places) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
     let folder =
         history_folder(&process_env()).context("there is no folder for the history: HOME is not set")?;
-    let (session, paths) = command_session::session(&[&Named::existing(path)?], places, Some(folder))?;
-    let opened = session.use_notebook("notebook", &paths[0], Mode::Connect).await?;
-    Ok((session, opened))
+    command_session::opened(&Named::existing(path)?, places, Some(folder)).await
 }
 
 /// The number in `o12`.

@@ -16,7 +16,6 @@ use clients::{CLIENTS, ChangeError, Client, FileChange, Ledger, Machine, Scope};
 use similar::TextDiff;
 
 use crate::args::{Install, Uninstall, Which};
-use choice::Choice;
 use outcome::Outcome;
 pub(crate) use status::status;
 use terminal::{is_read_by_person, say};
@@ -123,8 +122,8 @@ impl Session {
             clap::Error::raw(ErrorKind::MissingRequiredArgument, missing).exit();
         }
         self.is_asked = true;
-        let rows = candidates.iter().map(|client| (client.name, self.shown(client))).collect();
-        Ok(Choice { action, rows }.ask()?.into_iter().map(|index| candidates[index]).collect())
+        let rows: Vec<_> = candidates.iter().map(|client| (client.name, self.shown(client))).collect();
+        Ok(choice::choose(action, &rows)?.into_iter().map(|index| candidates[index]).collect())
     }
 
     fn shown(&self, client: &Client) -> String {

@@ -14,7 +14,7 @@ use self::sources::{discovery_near, reach, secrets_of, settings, sources};
 use crate::args::{Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::logging;
-use crate::process::{history_folder, process_env, run_logs};
+use crate::process::{process_env, run_logs};
 use crate::serve::notebook_server;
 
 pub(crate) async fn serve(mut options: Start) -> anyhow::Result<()> {
@@ -50,7 +50,7 @@ pub(crate) async fn serve(mut options: Start) -> anyhow::Result<()> {
     };
     let machine = page::of_server(place.clone(), run_logs);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
-    if let Some(folder) = history_folder(&process_env).filter(|_| !options.replies.recording.no_history) {
+    if let Some(folder) = options.replies.recording.folder(&process_env) {
         workspace.record_history(folder);
     }
     let shutdown = CancellationToken::new();

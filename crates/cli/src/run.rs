@@ -17,7 +17,7 @@ use workspace::Session;
 use crate::args::RunNotebook;
 use crate::command_session::{self, Named};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, process_env};
+use crate::process::process_env;
 use crate::view;
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
@@ -50,7 +50,7 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
         view::show(options.output.as_deref().filter(|output| output.exists()).unwrap_or(&options.path)).await;
     }
     let named: Vec<&Named> = [&source].into_iter().chain(&output).collect();
-    let history = history_folder(&process_env()).filter(|_| !options.recording.no_history);
+    let history = options.recording.folder(&process_env());
     let (session, paths) = command_session::session(&named, &options.places, history)?;
     let interruption = interruption();
     let target = output.as_ref().zip(paths.get(1));

@@ -24,7 +24,7 @@ use crate::colab_runtime::{ColabRuntime, RequiredLogin};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::jupyter::sources::{discovery_near, jupyter_place, reach, secrets_of, source_beside};
-use crate::process::{browser, desktop, history_folder, run_logs};
+use crate::process::{browser, desktop, run_logs};
 use crate::view::PageFrontend;
 use crate::{logging, view};
 
@@ -40,11 +40,11 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let further_tokens: Vec<Secret> =
         (0..colab::FURTHER_TABS).map(|_| Secret::generate()).collect::<Result<_, _>>()?;
     let endpoint = HttpEndpoint::for_transport(serving)?;
-    let source = source_beside(&options.server)?;
+    let source = source_beside(&options.folder.server)?;
     let given = source.iter().flat_map(secrets_of);
     let known = secrets(further_tokens.iter().chain([&token]), endpoint.as_ref());
     logging::start(&serving.logging, known.into_iter().chain(given).collect())?;
-    let root = match &options.root {
+    let root = match &options.folder.root {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
     };
@@ -54,12 +54,12 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         bail!("--root {} is not a folder", root.display());
     }
     let variables = std::env::vars_os();
-    let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
+    let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.folder.kernel_env);
     let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
     let run_logs = run_logs(&state_env);
     let settings = options.replies.settings(options.replies.max_images, options.execution_timeout);
-    let reach = reach(options.server.ca_file.clone(), options.network.network_timeout);
+    let reach = reach(options.folder.server.ca_file.clone(), options.network.network_timeout);
     let discovery = discovery_near(&root);
     let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));
     let machines = machines(options.google.addresses(), &state_env, &reach, run_logs.clone());
@@ -77,7 +77,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone());
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(tab.attempts(), state_env.clone())));
-    let has_tab = is_tab_a_place(&serving.allowed.policy());
+    let has_tab = is_tab_a_place(&serving.policy());
     let folder = match &server {
         Some(_) => local::Folder::beside_another(root, process_env, keeping),
         None => local::Folder::new(root, process_env, keeping),
@@ -100,7 +100,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if let Some(machines) = machines {
         workspace.places().use_machines(machines);
     }
-    let history = history_folder(&state_env).filter(|_| !options.replies.recording.no_history);
+    let history = options.replies.recording.folder(&state_env);
     if let Some(folder) = &history {
         workspace.record_history(folder.clone());
     }
@@ -128,11 +128,11 @@ pub(crate) fn notebook_server(
     machine: Arc<dyn page::Machine>,
     process_env: &ProcessEnv,
 ) -> Server {
-    let policy = serving.allowed.policy();
+    let policy = serving.policy();
     let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint, workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), relay);
-    (server.policy, server.task_wait) = (Arc::new(policy), serving.tasks.task_after);
+    (server.policy, server.task_wait) = (Arc::new(policy), serving.task_after);
     (server.page, server.charts) = (hub, Some(Arc::new(charts)));
     server.asking_on_pages(process_env.own_state_dir().map(|state| page::folder_of_pages(&state)))
 }
@@ -200,7 +200,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(attempts, process_env)));
     let relay: Arc<dyn Relay> = runtime.clone().map_or(tab, |runtime| runtime);
     let mut server = Server::new(relay);
-    (server.policy, server.task_wait) = (Arc::new(serving.allowed.policy()), serving.tasks.task_after);
+    (server.policy, server.task_wait) = (Arc::new(serving.policy()), serving.task_after);
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     if let Some(runtime) = runtime {
         runtime.shutdown().await;

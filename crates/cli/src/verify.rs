@@ -17,7 +17,7 @@ use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, Veri
 use crate::args::Verify;
 use crate::command_session::{self, Named, report_file};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, problem, process_env};
+use crate::process::{problem, process_env};
 use crate::view;
 use terminal::{Progress, note, say, say_json};
 
@@ -81,7 +81,7 @@ fn interrupted() -> anyhow::Error {
 /// Verifies one notebook, until it is interrupted. Its kernel has ended in any case.
 async fn verify(path: &Path, options: &Verify, interruption: &CancellationToken) -> anyhow::Result<Ran> {
     let named = Named::existing(path)?;
-    let history = history_folder(&process_env()).filter(|_| !options.recording.no_history);
+    let history = options.recording.folder(&process_env());
     let (session, paths) = command_session::session(&[&named], &options.places, history)?;
     let bar = Progress::of_one(&path.display().to_string(), "{spinner} {prefix}: {msg} ({elapsed})");
     let verified = async {

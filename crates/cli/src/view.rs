@@ -202,7 +202,7 @@ impl PageFrontend {
         if browser == Browser::Never || cfg!(not(unix)) {
             return None;
         }
-        let ca_file = options.server.ca_file.clone();
+        let ca_file = options.folder.server.ca_file.clone();
         let network_timeout = options.network.network_timeout;
         let (root, process_env) = (root.to_path_buf(), process_env.clone());
         let google = options.google.addresses();

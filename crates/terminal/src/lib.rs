@@ -19,30 +19,27 @@ pub use progress::Progress;
 
 /// Prints lines on standard output, if there are any.
 pub fn say(text: &str) -> anyhow::Result<()> {
-    if text.is_empty() { Ok(()) } else { print(&visible(text)) }
+    if text.is_empty() { Ok(()) } else { print(&format!("{}\n", visible(text))) }
 }
 
 /// Prints a JSON value for a script, which a person may look at, too.
 pub fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
-    print(&json::visible_json(&serde_json::to_string_pretty(value)?))
+    print(&format!("{}\n", json::visible_json(&serde_json::to_string_pretty(value)?)))
 }
 
 /// Prints lines that may contain our colours.
 pub fn say_painted(lines: &Painted) -> anyhow::Result<()> {
-    print(lines.as_str())
+    print(&format!("{}\n", lines.as_str()))
 }
 
 /// Writes a document as it is on standard output, for another program or a file. It has no control characters: whoever made it has
 /// replaced them.
 pub fn write_document(document: &str) -> anyhow::Result<()> {
-    match io::stdout().write_all(document.as_bytes()).and_then(|()| io::stdout().flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
+    print(document)
 }
 
-fn print(line: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout(), "{line}") {
+fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         // Whoever reads has seen enough, such as `head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),

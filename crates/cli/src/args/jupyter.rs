@@ -108,6 +108,7 @@ pub(crate) struct Servers {
     mut_arg("token", |it| it.env("MCP_TOKEN").visible_alias("mcp-token")),
     mut_arg("no_token", |it| it.env("INSECURE_MCP_NOAUTH").visible_alias("insecure-mcp-noauth"))
 )]
+#[expect(clippy::struct_field_names, reason = "they are the options' names")]
 pub(crate) struct Start {
     #[command(flatten)]
     pub(crate) serving: Serving,

@@ -6,10 +6,12 @@ use std::time::Duration;
 use calls::permissions::{Group, Offer, Policy};
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
+use environments::ProcessEnv;
 use tools::UnknownOffer;
 use workspace::Settings;
 
 use super::environment::truth;
+use crate::process::history_folder;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
@@ -42,26 +44,10 @@ pub(crate) struct Serving {
     #[arg(long, value_name = "NAME")]
     pub(crate) allowed_host: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) tasks: Tasks,
-
-    #[command(flatten)]
-    pub(crate) allowed: Allowed,
-
-    #[command(flatten)]
-    pub(crate) logging: Logging,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Tasks {
     /// How long a call waits before it goes on as a task, for clients that declare tasks
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) task_after: Duration,
-}
 
-/// What agents may do.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Allowed {
     /// Let agents only read: tools that change or run anything are not listed, and calls to them are refused
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_READ_ONLY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     read_only: bool,
@@ -77,9 +63,13 @@ pub(crate) struct Allowed {
     /// Let agents install packages without asking the person
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_ALLOW_INSTALL", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     allow_install: bool,
+
+    #[command(flatten)]
+    pub(crate) logging: Logging,
 }
 
-impl Allowed {
+impl Serving {
+    /// What agents may do.
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             is_read_only: self.read_only,
@@ -95,7 +85,14 @@ impl Allowed {
 pub(crate) struct Recording {
     /// Record no changes of notebooks; they cannot be undone
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_HISTORY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
-    pub(crate) no_history: bool,
+    no_history: bool,
+}
+
+impl Recording {
+    /// The folder of the records.
+    pub(crate) fn folder(&self, process_env: &ProcessEnv) -> Option<PathBuf> {
+        history_folder(process_env).filter(|_| !self.no_history)
+    }
 }
 
 /// What replies hold, and what is recorded.

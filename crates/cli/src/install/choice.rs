@@ -6,29 +6,27 @@ use anyhow::bail;
 
 use terminal::output;
 
-/// A list to choose from.
-pub(super) struct Choice<'a> {
-    pub(super) action: &'a str,
-    pub(super) rows: Vec<(&'a str, String)>,
+/// Asks which of the rows, each with its name, the action is for.
+pub(super) fn choose(action: &str, rows: &[(&str, String)]) -> anyhow::Result<Vec<usize>> {
+    choose_on(action, rows, &mut std::io::stdin().lock(), &mut output())
 }
 
-impl Choice<'_> {
-    pub(super) fn ask(&self) -> anyhow::Result<Vec<usize>> {
-        self.ask_on(&mut std::io::stdin().lock(), &mut output())
+fn choose_on(
+    action: &str,
+    rows: &[(&str, String)],
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> anyhow::Result<Vec<usize>> {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (number, (name, file)) in (1..).zip(rows) {
+        writeln!(output, "{number:3}  {name:width$}  {file}")?;
     }
-
-    fn ask_on(&self, input: &mut impl BufRead, output: &mut impl Write) -> anyhow::Result<Vec<usize>> {
-        let width = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-        for (number, (name, file)) in (1..).zip(&self.rows) {
-            writeln!(output, "{number:3}  {name:width$}  {file}")?;
-        }
-        loop {
-            write!(output, "{} which? Numbers, or Enter for all: ", self.action)?;
-            let answer = line(input, output)?;
-            match chosen(&answer, self.rows.len()) {
-                Some(indices) => return Ok(indices),
-                None => writeln!(output, "Numbers from 1 to {}, such as: 1 3", self.rows.len())?,
-            }
+    loop {
+        write!(output, "{action} which? Numbers, or Enter for all: ")?;
+        let answer = line(input, output)?;
+        match chosen(&answer, rows.len()) {
+            Some(indices) => return Ok(indices),
+            None => writeln!(output, "Numbers from 1 to {}, such as: 1 3", rows.len())?,
         }
     }
 }
@@ -77,12 +75,9 @@ mod tests {
     use super::*;
 
     fn answer(text: &str) -> (anyhow::Result<Vec<usize>>, String) {
-        let choice = Choice {
-            action: "Configure",
-            rows: vec![("Codex", "~/a".to_owned()), ("Claude Code", "~/b".to_owned())],
-        };
+        let rows = [("Codex", "~/a".to_owned()), ("Claude Code", "~/b".to_owned())];
         let mut output = Vec::new();
-        let chosen = choice.ask_on(&mut text.as_bytes(), &mut output);
+        let chosen = choose_on("Configure", &rows, &mut text.as_bytes(), &mut output);
         (chosen, String::from_utf8(output).unwrap())
     }
 

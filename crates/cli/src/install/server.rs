@@ -122,7 +122,7 @@ fn takes_folder(arguments: &[String]) -> anyhow::Result<bool> {
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         anyhow::anyhow!("a server would not start with these options: {first}")
     })?;
-    Ok(parsed.command.is_none() && parsed.every.root.is_none())
+    Ok(parsed.command.is_none() && parsed.every.folder.root.is_none())
 }
 
 impl Asked {

@@ -67,7 +67,7 @@ pub(super) fn warnings(
         .filter(|(_, cell)| cell.is_code() && !are_set_in(cell) && !CellTags::of(cell).is_skipped)
         .map(|(index, cell)| (index, Names::of_cell(&cell.source()).effects))
         .collect();
-    let used: NameSet = effects.values().flat_map(|cell| cell.mentioned()).cloned().collect();
+    let used: NameSet = effects.values().flat_map(Effects::mentioned).cloned().collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
     for (name, _) in parameters {
         match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {

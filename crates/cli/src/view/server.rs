@@ -147,14 +147,10 @@ impl Folders {
         if hubs.len() >= MAX_FOLDERS {
             hubs.retain(|_, hub| *hub.open_pages().borrow() > 0);
         }
-        let hub = self.new_hub(&root);
+        let folder = Folder::new(root.clone(), self.process_env.clone(), None);
+        let hub = self.hub_with(folder, page::of_folder(&root, &self.process_env));
         hubs.insert(root, hub.clone());
         Ok(hub)
-    }
-
-    fn new_hub(&self, root: &Path) -> Arc<Hub> {
-        let folder = Folder::new(root.to_path_buf(), self.process_env.clone(), None);
-        self.hub_with(folder, page::of_folder(root, &self.process_env))
     }
 
     fn hub_with(&self, place: Arc<dyn Place>, machine: Arc<dyn Machine>) -> Arc<Hub> {
