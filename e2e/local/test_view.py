@@ -123,7 +123,7 @@ async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machin
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="x = 1")
         await server.call("insert_execute_code_cell", cell_index=1, cell_source="print(x)")
         await expect(page.locator("#agents")).to_contain_text("bare")
-        await expect(page.locator("#kernels li")).to_contain_text("1 program connected")
+        await expect(page.locator("#kernels li")).to_contain_text("programs connected: 1")
         await server.call("overwrite_cell_source", cell_index=0, cell_source="x = 2")
         stale = page.locator(".v-cell").nth(1).locator(".v-stale")
         await stale.locator("summary").click()

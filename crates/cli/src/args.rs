@@ -29,7 +29,7 @@ use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
 pub(crate) use notebooks::{DiffSince, Export, History, RunNotebook, Undo, Verify, View};
-pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, Transport, seconds};
+pub(crate) use serving::{Logging, Network, Recording, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::{SETTINGS, Setting};
 

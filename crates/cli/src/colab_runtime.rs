@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use workspace::{Session, Settings, Workspace};
 
+use crate::run::stop;
+
 const NAME: &str = "runtime_execute_code";
 const DESCRIPTION: &str = "Run Python code on a Colab machine without a browser tab. All calls share one kernel, so variables stay. \
     Returns the list of outputs in the format of notebooks (streams, displays, results, errors), or null if there are none.";
@@ -29,8 +31,6 @@ const NO_INPUT: &str = "The code asked for input, which is not available here. P
 const NEW_KERNEL: &str =
     "The kernel was shut down after the last call. This is a new kernel, without its variables.";
 
-/// How long an interrupted run may take to end.
-const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for ending the kernel.
 const KERNEL_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -212,10 +212,7 @@ impl Runtime {
         if run.state().is_over() || self.closing.is_cancelled() {
             return asks_for_input;
         }
-        if let Err(error) = machine.session.workspace().runner().interrupt_run(run).await {
-            tracing::warn!(%error, "the code was not interrupted");
-        }
-        let is_over = timeout(INTERRUPT_TIMEOUT, run.ended()).await.is_ok();
+        let is_over = stop(&machine.session, run).await;
         if let Some(kernel) = run.kernel().filter(|_| asks_for_input && !is_over) {
             // Code that asks again after each interrupt would block all later calls.
             let _ = timeout(KERNEL_TIMEOUT, join(kernel.shutdown(), run.ended())).await;

@@ -18,7 +18,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::args::{Level, Logging};
+use crate::args::Logging;
 
 /// The most lines that wait to be written; further ones are dropped.
 const MAX_PENDING_LINES: usize = 1024;
@@ -69,13 +69,7 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
         (None, file) => file.clone(),
     };
     let default = if path.is_some() { LevelFilter::INFO } else { LevelFilter::WARN };
-    let level = options.log_level.map_or(default, |level| match level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
-    });
+    let level = options.log_level.unwrap_or(default);
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR));
     let targets = targets.with_targets(telemetry::logged(level));
     let mut settings = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());

@@ -20,6 +20,7 @@ use crate::endpoint::interruption;
 use crate::process::process_env;
 use crate::view;
 use cells::run_cells;
+pub(crate) use cells::stop;
 use preparation::{check_output, check_writable, choose, prepare};
 use terminal::note;
 

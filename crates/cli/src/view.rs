@@ -46,8 +46,13 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
         return server::run(&process_env, Some((&shown, browser(options.no_browser)))).await;
     }
     let url = published(&process_env, &shown).await?;
-    say(&url)?;
-    match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
+    present(&url, &browser(options.no_browser), &process_env, shown.folder()).await
+}
+
+/// Prints the address of the page and opens it. Returns once the browser has had time to read it.
+async fn present(url: &str, browser: &Browser, process_env: &ProcessEnv, root: &Path) -> anyhow::Result<()> {
+    say(url)?;
+    match open(browser, url, process_env, root).await {
         Ok(Some(opened)) => {
             sleep(BROWSER_TIMEOUT).await;
             drop(opened);

@@ -29,8 +29,8 @@ pub(crate) fn write(source: &str, attachments: Option<&Json>, ids: &Ids, html: &
             title.push_str(text);
         }
         events[at] = match event {
-            Event::InlineMath(latex) => slots.inline(|html| maths::formula(&latex, false, html)),
-            Event::DisplayMath(latex) => slots.inline(|html| maths::formula(&latex, true, html)),
+            Event::InlineMath(latex) => slots.slot(false, |html| maths::formula(&latex, false, html)),
+            Event::DisplayMath(latex) => slots.slot(false, |html| maths::formula(&latex, true, html)),
             Event::Start(Tag::CodeBlock(kind)) => {
                 code = Some((language(&kind), String::new()));
                 continue;
@@ -43,7 +43,7 @@ pub(crate) fn write(source: &str, attachments: Option<&Json>, ids: &Ids, html: &
             }
             Event::End(TagEnd::CodeBlock) => {
                 let (language, text) = code.take().unwrap_or_default();
-                slots.block(|html| code_block(&text, &language, html))
+                slots.slot(true, |html| code_block(&text, &language, html))
             }
             Event::Start(Tag::Heading { level, id, classes, attrs }) => {
                 heading = Some(at);
@@ -75,20 +75,13 @@ pub(crate) fn write(source: &str, attachments: Option<&Json>, ids: &Ids, html: &
 struct Slots(Vec<Slot>);
 
 impl Slots {
-    fn inline<'a>(&mut self, write: impl FnOnce(&mut Fragment)) -> Event<'a> {
-        Event::InlineHtml(self.slot(write, false).into())
-    }
-
-    fn block<'a>(&mut self, write: impl FnOnce(&mut Fragment)) -> Event<'a> {
-        Event::Html(self.slot(write, true).into())
-    }
-
     /// The tag that stands for what `write` writes.
-    fn slot(&mut self, write: impl FnOnce(&mut Fragment), is_block: bool) -> String {
+    fn slot<'a>(&mut self, is_block: bool, write: impl FnOnce(&mut Fragment)) -> Event<'a> {
         let mut fragment = Fragment::default();
         write(&mut fragment);
         self.0.push(Slot { fragment: Some(fragment), is_block });
-        format!("<{SLOT} n=\"{}\">", self.0.len() - 1)
+        let tag = format!("<{SLOT} n=\"{}\">", self.0.len() - 1).into();
+        if is_block { Event::Html(tag) } else { Event::InlineHtml(tag) }
     }
 }
 

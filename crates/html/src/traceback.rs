@@ -13,9 +13,9 @@ pub(crate) fn write(name: &str, value: &str, entries: &[String], html: &mut Frag
     let is_of_ipython =
         entries.first().is_some_and(|first| first.contains("Traceback (most recent call last)"))
             && !entries[0].trim_end().contains('\n');
+    headline(name, value, html);
     match &entries[..] {
         [_, frames @ .., message] if is_of_ipython && !frames.is_empty() => {
-            headline(name, value, html);
             let (last, earlier) = (frames[frames.len() - 1], &frames[..frames.len() - 1]);
             if !earlier.is_empty() {
                 let count = u64::try_from(earlier.len()).unwrap_or(u64::MAX);
@@ -25,11 +25,8 @@ pub(crate) fn write(name: &str, value: &str, entries: &[String], html: &mut Frag
             }
             pre(&format!("{last}\n{message}"), html);
         }
-        [] => headline(name, value, html),
-        entries => {
-            headline(name, value, html);
-            pre(&entries.join("\n"), html);
-        }
+        [] => {}
+        entries => pre(&entries.join("\n"), html),
     }
     html.raw("</div>");
 }

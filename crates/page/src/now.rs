@@ -156,12 +156,8 @@ fn kernel(kernel: &SeenKernel) -> Part<'static> {
         if let Some(at) = kernel.started_at {
             html.raw(" <span>started <time data-ago=\"").number(millis(at)).raw("\"></time></span>");
         }
-        html.raw(" <span>").text(&match kernel.servers {
-            0 => "no program connected".to_owned(),
-            1 => "1 program connected".to_owned(),
-            count => format!("{count} programs connected"),
-        });
-        html.raw("</span>");
+        let servers = format!("programs connected: {}", kernel.servers);
+        html.raw(" <span>").text(&servers).raw("</span>");
     })
 }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use colab_machines::Google;
+use tracing::level_filters::LevelFilter;
 
-use super::Level;
+use super::serving::level;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ColabVerb {
@@ -46,8 +47,8 @@ pub(crate) struct ColabLogin {
 #[derive(Debug, Args)]
 pub(crate) struct Account {
     /// Log to stderr, for example Google's answers (debug), without secrets
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) log_level: Option<Level>,
+    #[arg(long, value_name = "LEVEL", value_parser = level())]
+    pub(crate) log_level: Option<LevelFilter>,
 
     #[command(flatten)]
     pub(crate) google: GoogleAt,

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use calls::permissions::{Group, Offer, Policy};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use tools::UnknownOffer;
+use tracing::level_filters::LevelFilter;
 use workspace::Settings;
 
 use super::environment::truth;
@@ -145,8 +147,8 @@ pub(crate) struct Logging {
     pub(crate) log_file: Option<PathBuf>,
 
     /// How much to log (default: warn on stderr, info in a file)
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) log_level: Option<Level>,
+    #[arg(long, value_name = "LEVEL", value_parser = level())]
+    pub(crate) log_level: Option<LevelFilter>,
 
     /// Append OpenTelemetry spans of calls, runs and kernels to this file, as lines of OTLP JSON
     ///
@@ -161,13 +163,9 @@ pub(crate) enum Transport {
     StreamableHttp,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
+pub(super) fn level() -> impl TypedValueParser<Value = LevelFilter> {
+    let names = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
+    names.map(|name| name.parse().unwrap_or(LevelFilter::WARN))
 }
 
 fn offer(name: &str) -> Result<Offer, UnknownOffer> {

@@ -1,6 +1,6 @@
 //! What became of each client.
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clients::{ChangeError, Client, FileChange, Ledger, Machine, NotPossible, Scope, ServerEntry};
 
 use super::machine;
@@ -84,11 +84,8 @@ impl Outcome {
 /// Fails if anything has failed; what it was is printed already.
 pub(super) fn result(outcomes: &[Outcome]) -> anyhow::Result<()> {
     let failed = outcomes.iter().filter(|it| matches!(it, Outcome::Failed(..))).count();
-    match failed {
-        0 => Ok(()),
-        1 => bail!("the configuration of one client was not changed"),
-        failed => bail!("the configurations of {failed} clients were not changed"),
-    }
+    ensure!(failed == 0, "configurations that were not changed: {failed}");
+    Ok(())
 }
 
 /// What to paste, for each client.

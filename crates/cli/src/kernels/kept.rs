@@ -85,18 +85,14 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
         format!("started {} ago", age(kernel.record.started_at)),
     ];
     parts.extend(kernel.last_request.map(|at| format!("last used {} ago", age(at))));
-    parts.push(match kernel.attached.len() {
-        0 => "no server attached".to_owned(),
-        1 => format!("attached: server {}", kernel.attached[0]),
-        _ => {
-            let servers: Vec<_> = kernel.attached.iter().map(u32::to_string).collect();
-            format!("attached: servers {}", servers.join(", "))
-        }
+    let servers: Vec<_> = kernel.attached.iter().map(u32::to_string).collect();
+    parts.push(match &servers[..] {
+        [] => "no server attached".to_owned(),
+        servers => format!("attached servers: {}", servers.join(", ")),
     });
     parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
     if kernel.unread_runs > 0 {
-        let runs = if kernel.unread_runs == 1 { "run" } else { "runs" };
-        parts.push(format!("{} {runs} not reported to any agent", kernel.unread_runs));
+        parts.push(format!("runs not reported to any agent: {}", kernel.unread_runs));
     }
     let notebook = kernel.record.notebook.as_deref().map(terminal::path).unwrap_or_default();
     format!("{}  {notebook}\n    {}", kernel.record.id, parts.join(", "))

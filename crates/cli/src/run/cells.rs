@@ -86,11 +86,12 @@ pub(super) async fn run_cells(
     Ok(ended)
 }
 
-async fn stop(session: &Session, run: &Run) {
+/// Interrupts a run, and waits a while for its end. `false` if it does not end.
+pub(crate) async fn stop(session: &Session, run: &Run) -> bool {
     if let Err(error) = session.workspace().runner().interrupt_run(run).await {
-        tracing::warn!(%error, "the cell was not interrupted");
+        tracing::warn!(%error, "the code was not interrupted");
     }
-    let _ = tokio::time::timeout(INTERRUPT_TIMEOUT, run.ended()).await;
+    tokio::time::timeout(INTERRUPT_TIMEOUT, run.ended()).await.is_ok()
 }
 
 async fn limit(limit: Option<Duration>) {

@@ -64,8 +64,7 @@ fn notebook(Ran { verification, notebook }: &Ran, context: &Context<'_>, html: &
 fn write_verdict(verdict: &Verdict, html: &mut Fragment) {
     let (class, words) = match verdict {
         Verdict::Identical => ("", "Identical".to_owned()),
-        Verdict::Close { pictures: 1 } => ("", "Close: 1 picture differs slightly".to_owned()),
-        Verdict::Close { pictures } => ("", format!("Close: {pictures} pictures differ slightly")),
+        Verdict::Close { pictures } => ("", format!("Close: pictures that differ slightly: {pictures}")),
         Verdict::NotCompared => ("", "Ran; not compared".to_owned()),
         Verdict::NoneSaved => ("", "Ran; it has no saved outputs".to_owned()),
         Verdict::Stale { .. } => (" cb-differs", "Stale, or from another environment".to_owned()),

@@ -18,13 +18,11 @@ use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, Place};
 use rest::Secret;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use super::address::{self, Address, AddressFile};
 use super::shown::{Login, Shown};
 use crate::endpoint::interruption;
 use crate::process::{history_folder, problem, run_logs};
-use terminal::{note, say};
 
 /// How long the process waits for a page after the last one was closed.
 const UNUSED: Duration = Duration::from_secs(600);
@@ -59,19 +57,19 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     }
     let shutdown = interruption();
     let folders = Arc::new(Folders::new(process_env));
-    let pages = folders.pages.clone();
     if let Some(login) = shown.as_ref().and_then(|(shown, _)| shown.login.clone()) {
         folders.add_server(login).await?;
     }
     let auth = HttpAuth::new(Some(address.token.clone()), [], false);
     let serving = mcp::serve_page(folders.clone(), listener, auth, shutdown.clone());
     let ending = async {
-        match shown {
-            None => {
-                shutdown.run_until_cancelled(pages.unused_for(UNUSED)).await;
-                shutdown.cancel();
-            }
-            Some((shown, browser)) => show(shown, browser, &address, process_env, &pages, &shutdown).await,
+        if let Some((shown, browser)) = shown {
+            let url = shown.url(&address);
+            let presenting = super::present(&url, &browser, process_env, shown.folder());
+            shutdown.run_until_cancelled(presenting).await;
+        } else {
+            shutdown.run_until_cancelled(folders.pages.unused_for(UNUSED)).await;
+            shutdown.cancel();
         }
     };
     tokio::select! {
@@ -83,30 +81,6 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     hubs.extend(folders.servers.lock().values().map(|shared| shared.hub.clone()));
     futures_util::future::join_all(hubs.iter().map(|hub| hub.shutdown())).await;
     Ok(())
-}
-
-/// Prints the address and opens it, with what the browser reads until it has opened the page.
-async fn show(
-    shown: &Shown,
-    browser: Browser,
-    address: &Address,
-    process_env: &ProcessEnv,
-    pages: &Pages,
-    shutdown: &CancellationToken,
-) {
-    let url = shown.url(address);
-    let _ = say(&url);
-    match super::open(&browser, &url, process_env, shown.folder()).await {
-        Ok(opened) => {
-            let mut pages = pages.open();
-            tokio::select! {
-                _ = pages.wait_for(|open| *open > 0) => {}
-                () = shutdown.cancelled() => {}
-            }
-            drop(opened);
-        }
-        Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
-    }
 }
 
 /// The folders that pages show.

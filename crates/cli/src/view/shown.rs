@@ -32,7 +32,7 @@ pub(super) struct Shown {
 }
 
 /// How the process that serves the page reaches a server.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Login {
     pub(super) url: String,
     token: Option<String>,
@@ -143,15 +143,7 @@ impl Login {
     ) -> Self {
         let token = token.map(|token| token.expose().to_owned());
         let network_timeout = timeout.duration().as_secs_f64();
-        Self {
-            url: base.to_owned(),
-            token,
-            password: None,
-            ca_file,
-            network_timeout,
-            machine: None,
-            google: None,
-        }
+        Self { url: base.to_owned(), token, ca_file, network_timeout, ..Self::default() }
     }
 
     /// The server on the machine whose paths begin so.
