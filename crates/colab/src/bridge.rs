@@ -1,7 +1,6 @@
 //! Accepts connections from tabs and performs their handshakes. The token of a page says which tab it is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use connection::{NetworkTimeout, Secret};
@@ -26,8 +25,8 @@ pub(crate) struct Bridge {
     port: u16,
     network_timeout: NetworkTimeout,
     tabs: Mutex<Vec<Arc<TabConnection>>>,
-    /// How many connections have sent nothing yet.
-    silent_connections: Arc<AtomicUsize>,
+    /// Held by each connection that has sent nothing yet.
+    silence: Arc<()>,
     attempts: watch::Sender<Option<Attempt>>,
     /// The connected pages.
     pages: TaskTracker,
@@ -40,7 +39,7 @@ impl Bridge {
             port,
             network_timeout,
             tabs: Mutex::default(),
-            silent_connections: Arc::default(),
+            silence: Arc::new(()),
             attempts: watch::Sender::new(None),
             pages: TaskTracker::new(),
             shutdown,
@@ -54,9 +53,9 @@ impl Bridge {
 
     /// Accepts a further tab, by its token.
     pub(crate) fn add(&self, path: NotebookPath, token: Secret) -> Arc<TabConnection> {
-        let silent = self.silent_connections.clone();
+        let silence = Arc::downgrade(&self.silence);
         let attempts = self.attempts.clone();
-        let tab = TabConnection::new(path, token, self.port, self.network_timeout, silent, attempts);
+        let tab = TabConnection::new(path, token, self.port, self.network_timeout, silence, attempts);
         let tab = Arc::new(tab);
         self.tabs.lock().push(tab.clone());
         tab
@@ -135,20 +134,10 @@ impl Door for Bridge {
     }
 
     fn silence(&self) -> Box<dyn Send> {
-        self.silent_connections.fetch_add(1, Ordering::Relaxed);
-        Box::new(Silence(self.silent_connections.clone()))
+        Box::new(self.silence.clone())
     }
 
     fn closed_silently(&self) {
         self.record_at_any_tab(&BrowserEvent::ClosedSilently);
-    }
-}
-
-/// A connection that has sent nothing yet.
-struct Silence(Arc<AtomicUsize>);
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

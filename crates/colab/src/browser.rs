@@ -15,7 +15,7 @@ use crate::sandbox::Sandbox;
 /// Time to watch a command that opens a browser: without a browser it fails sooner.
 const FAILURE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How to open a URL.
+/// The way to open a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Browser {
     /// Not at all: the person opens the URL by hand.
@@ -27,7 +27,7 @@ pub enum Browser {
     System,
 }
 
-/// What opening a browser depends on.
+/// The programs and folders on which opening a browser depends.
 #[derive(Debug, Clone, Default)]
 pub struct Desktop {
     /// The folders in which programs are looked for. None of them belongs to the folder that agents work in.
@@ -69,9 +69,9 @@ impl Desktop {
 /// dropped, or taken.
 pub struct BrowserCommand {
     child: Child,
-    /// What the browser reads.
+    /// The page that the browser reads.
     redirect: Option<RedirectPage>,
-    /// Why it may not be able to.
+    /// The reason why it may not be able to.
     sandbox: Option<Sandbox>,
 }
 
@@ -105,18 +105,25 @@ fn failed(status: ExitStatus) -> String {
 impl Browser {
     /// The program that would be started to open a page: the first that `find` knows. The error is a sentence.
     pub fn program(&self, find: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, String> {
-        let commands = match self {
-            Self::Never => return Err("Browsers are not opened.".to_owned()),
-            Self::Command(command) => user_commands(command, ""),
-            Self::System => open::commands("https://localhost/").into_iter().map(Command::from).collect(),
-        };
-        let programs =
-            commands.iter().map(|command| command.as_std().get_program().to_string_lossy().into_owned());
+        if *self == Self::Never {
+            return Err("Browsers are not opened.".to_owned());
+        }
+        let commands = self.commands("https://localhost/");
+        let programs = commands.iter().map(|command| command.get_program().to_string_lossy().into_owned());
         let programs: Vec<String> = programs.collect();
         programs.iter().find_map(|name| find(name)).ok_or_else(|| match self {
             Self::Command(command) => format!("The program in $BROWSER does not exist: {command:?}."),
             _ => format!("No program to open a browser was found ({}).", programs.join(", ")),
         })
+    }
+
+    /// The commands of which the first that can be started opens `url`.
+    fn commands(&self, url: &str) -> Vec<std::process::Command> {
+        match self {
+            Self::Never => Vec::new(),
+            Self::Command(alternatives) => user_commands(alternatives, url),
+            Self::System => open::commands(url),
+        }
     }
 
     /// Starts a command that opens `url`, and does not wait for it. The error is a sentence.
@@ -135,14 +142,12 @@ impl Browser {
         Ok(Some(BrowserCommand { child, redirect, sandbox }))
     }
 
-    /// What keeps the browser from reading files, if that can be seen from its command or from the desktop.
+    /// The restriction that keeps the browser from reading files, if that can be seen from its command or from the desktop.
     async fn sandbox(&self, desktop: &Desktop) -> Option<Sandbox> {
         match self {
-            Self::Command(alternatives) => {
-                let commands = user_commands(alternatives, "");
+            Self::Command(_) => {
                 let words = |word: &OsStr| word.to_string_lossy().into_owned();
-                let found = commands.iter().find_map(|command| {
-                    let command = command.as_std();
+                let found = self.commands("").into_iter().find_map(|command| {
                     let program = desktop.find(command.get_program())?;
                     Some((program, command.get_args().map(words).collect::<Vec<_>>()))
                 });
@@ -154,17 +159,11 @@ impl Browser {
     }
 
     fn start(&self, target: &str, desktop: &Desktop) -> Result<Child, String> {
-        let (commands, mut problem) = match self {
-            Self::Command(command) => (
-                user_commands(command, target),
-                format!("$BROWSER is not a command that can be started: {command:?}."),
-            ),
-            _ => (
-                open::commands(target).into_iter().map(Command::from).collect(),
-                "No command to open a browser was found on this system.".to_owned(),
-            ),
+        let mut problem = match self {
+            Self::Command(command) => format!("$BROWSER is not a command that can be started: {command:?}."),
+            _ => "No command to open a browser was found on this system.".to_owned(),
         };
-        for mut command in commands.iter().filter_map(|command| desktop.located(command.as_std())) {
+        for mut command in self.commands(target).iter().filter_map(|command| desktop.located(command)) {
             // The browser must not write to stdout, which carries the protocol, nor end at a Ctrl-C for this program.
             // It does not need the token of the agents either.
             command.env_remove("CELLBRIDGE_TOKEN");
@@ -204,7 +203,7 @@ fn redirect(
     })
 }
 
-fn user_commands(alternatives: &str, url: &str) -> Vec<Command> {
+fn user_commands(alternatives: &str, url: &str) -> Vec<std::process::Command> {
     let separator = if cfg!(windows) { ';' } else { ':' };
     let words = |alternative: &str| {
         // A trailing & asks for the background; every command runs there anyway.
@@ -212,7 +211,7 @@ fn user_commands(alternatives: &str, url: &str) -> Vec<Command> {
     };
     let command = |words: Vec<String>| {
         let has_placeholder = words.iter().any(|word| word.contains("%s"));
-        let mut command = Command::new(&words[0]);
+        let mut command = std::process::Command::new(&words[0]);
         command.args(words[1..].iter().map(|word| word.replace("%s", url)));
         if !has_placeholder {
             command.arg(url);
@@ -228,8 +227,7 @@ mod tests {
 
     #[cfg(not(windows))]
     fn lines(alternatives: &str) -> Vec<String> {
-        let line = |command: &Command| {
-            let command = command.as_std();
+        let line = |command: &std::process::Command| {
             let words = std::iter::once(command.get_program()).chain(command.get_args());
             words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join("|")
         };

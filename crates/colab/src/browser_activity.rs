@@ -14,7 +14,7 @@ pub(crate) enum BrowserEvent {
     Disconnected,
 }
 
-/// How a browser's last attempt to connect a tab ended.
+/// The end of a browser's last attempt to connect a tab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub is_connected: bool,
@@ -43,7 +43,7 @@ impl BrowserEvent {
     }
 }
 
-/// Why a tab cannot be used yet, or that it is connected.
+/// The reason why a tab cannot be used yet, or that it is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Diagnosis {
     NoBrowser,
@@ -56,7 +56,7 @@ pub(crate) enum Diagnosis {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark(u64);
 
-/// What happened at one tab's address. Connections that sent no token may have been meant for any tab.
+/// The events at one tab's address. Connections that sent no token may have been meant for any tab.
 #[derive(Debug, Default)]
 pub(crate) struct BrowserActivity {
     count: u64,
@@ -106,7 +106,7 @@ impl BrowserActivity {
 }
 
 impl Diagnosis {
-    /// What was seen and what the person should do. `retry` is what the agent does afterwards: `call x again`.
+    /// A description of the diagnosis and of what the person should do. `retry` is what the agent does afterwards: `call x again`.
     pub(crate) fn describe(&self, retry: &str) -> String {
         match self {
             Self::NoBrowser => "No browser has connected yet. The person should open the URL below (Chrome or another \

@@ -29,7 +29,7 @@ pub(crate) struct ConnectTool {
 
 #[derive(Default)]
 struct State {
-    /// What the tab shows, as far as we know: the URL that it was opened with last. A page does not say what it shows.
+    /// The notebook of the tab, as far as we know: the URL that it was opened with last. A page does not say what it shows.
     url: Option<NotebookUrl>,
     /// Whether the person could have opened the tab, in a browser that we opened or by hand.
     is_shown: bool,
@@ -39,9 +39,9 @@ struct State {
 
 /// No page accepted calls in time.
 pub(crate) struct NotJoined {
-    /// What was seen instead.
+    /// The events that were seen instead.
     diagnosis: Diagnosis,
-    /// Why the browser was not opened.
+    /// The reason why the browser was not opened.
     browser_problem: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl ConnectTool {
         is_free
     }
 
-    /// How long to wait for the person. Without a browser that we opened, nobody can open a new tab before its
+    /// The time to wait for the person. Without a browser that we opened, nobody can open a new tab before its
     /// address was shown.
     pub(crate) fn timeout(&self, is_new: bool) -> Duration {
         if is_new && self.settings.browser == Browser::Never {
@@ -107,7 +107,7 @@ impl ConnectTool {
         }
     }
 
-    /// What prevents the connection, and what the person can do, in whole sentences. `retry` is what the agent does then.
+    /// The obstacle to the connection, and what the person can do, in whole sentences. `retry` is what the agent does then.
     pub(crate) fn explain(&self, failure: NotJoined, url: &NotebookUrl, retry: &str) -> Vec<String> {
         let NotJoined { diagnosis, browser_problem } = failure;
         let mut sentences = vec![diagnosis.describe(retry)];
@@ -196,7 +196,7 @@ impl ConnectTool {
         true
     }
 
-    /// How the person opens the tab, which shows `url` from then on.
+    /// Directions for the person to open the tab, which shows `url` from then on.
     fn directions(&self, url: &NotebookUrl, retry: &str) -> String {
         {
             let mut state = self.state.lock();

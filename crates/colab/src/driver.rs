@@ -1,7 +1,6 @@
 //! Moves frames between a page's socket and its session.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use connection::{Beat, Liveness, NetworkTimeout};
 use futures_util::stream::{SplitSink, SplitStream};
@@ -16,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::page::Page;
 use crate::socket::{CLOSE_TIMEOUT, Socket};
 
-/// How many frames of a page are handled before other tasks get a turn.
+/// The number of frames of a page that are handled before other tasks get a turn.
 const FRAMES_PER_TURN: u32 = 32;
 
-/// Why the connection to a page ended.
+/// The reason for the end of a connection to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionEnd {
     /// The page closed the socket, or the connection broke.
@@ -30,15 +29,6 @@ pub(crate) enum ConnectionEnd {
     Dead,
     /// This program is shutting down.
     Shutdown,
-}
-
-/// What the reading half waits for.
-enum Event {
-    Shutdown,
-    /// A frame, an error, or the end of the socket.
-    Received(Option<Result<Frame, Failure>>),
-    /// It is time for the next ping, or an answer is overdue.
-    Timeout,
 }
 
 /// The connection to one page.
@@ -60,7 +50,6 @@ impl Driver {
     /// tools again. Every call in flight has ended when this returns.
     pub(crate) async fn run(self, shutdown: &CancellationToken, tools_changed: impl Fn()) -> ConnectionEnd {
         let Self { page, socket, outgoing, network_timeout } = self;
-        let received = socket.get_ref().received();
         let liveness = Liveness::new(network_timeout, Instant::now().into_std());
         let (sink, mut stream) = socket.split();
         let (control, controls) = mpsc::channel(4);
@@ -68,7 +57,7 @@ impl Driver {
         let writer = write(sink, outgoing, controls);
         let reader = async {
             let end = tokio::select! {
-                end = read(&page, &mut stream, liveness, &received, &control, shutdown, &tools_changed) => end,
+                end = read(&page, &mut stream, liveness, &control, shutdown, &tools_changed) => end,
                 () = page.broken.cancelled() => ConnectionEnd::Closed,
             };
             let (close, reason) = match end {
@@ -113,25 +102,17 @@ async fn read(
     page: &Page,
     stream: &mut SplitStream<Socket>,
     mut liveness: Liveness,
-    received: &AtomicU64,
     control: &mpsc::Sender<Frame>,
     shutdown: &CancellationToken,
     tools_changed: &impl Fn(),
 ) -> ConnectionEnd {
     let mut frames = 0_u32;
-    let mut known_bytes = 0;
     loop {
         frames = frames.wrapping_add(1);
         if frames.is_multiple_of(FRAMES_PER_TURN) {
             tokio::task::yield_now().await;
         }
-        let now = Instant::now().into_std();
-        // A part of a huge frame on a slow line counts as well.
-        let bytes = received.load(Ordering::Relaxed);
-        if std::mem::replace(&mut known_bytes, bytes) != bytes {
-            liveness.received(now);
-        }
-        match liveness.poll(now) {
+        match liveness.poll(Instant::now().into_std()) {
             Some(Beat::Dead) => return ConnectionEnd::Dead,
             // If the channel is full, earlier pings could not be sent either.
             Some(Beat::Ping) => drop(control.try_send(Frame::Ping(Vec::new().into()))),
@@ -139,20 +120,18 @@ async fn read(
         }
         let next_beat = liveness.deadline().into();
         let wake = page.deadline().map_or(next_beat, |overdue| overdue.min(next_beat));
-        let event = tokio::select! {
+        let has_changed = tokio::select! {
             biased;
-            () = shutdown.cancelled() => Event::Shutdown,
-            frame = stream.next() => Event::Received(frame),
-            () = sleep_until(wake) => Event::Timeout,
-        };
-        let has_changed = match &event {
-            Event::Shutdown => return ConnectionEnd::Shutdown,
-            Event::Timeout => page.handle_timeout(),
-            Event::Received(frame) => match payload(frame.as_ref()) {
-                Ok(Some(payload)) => page.receive(payload),
-                Ok(None) => false,
-                Err(end) => return end,
-            },
+            () = shutdown.cancelled() => return ConnectionEnd::Shutdown,
+            frame = stream.next() => {
+                liveness.received(Instant::now().into_std());
+                match payload(frame.as_ref()) {
+                    Ok(Some(payload)) => page.receive(payload),
+                    Ok(None) => false,
+                    Err(end) => return end,
+                }
+            }
+            () = sleep_until(wake) => page.handle_timeout(),
         };
         if has_changed {
             tools_changed();

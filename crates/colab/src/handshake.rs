@@ -18,7 +18,7 @@ const SUBPROTOCOL: &str = "mcp";
 /// whether it was opened with a URL.
 const LINE_SUFFIX: &str = "-line";
 
-/// How a person has connected a page.
+/// The way in which a person has connected a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectedBy {
     /// With a URL, which opens its notebook.

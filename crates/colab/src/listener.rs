@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Socket, Type};
 
-/// Why the port could not be opened.
+/// The reason why the port could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Another program uses the port.
@@ -31,7 +31,7 @@ pub enum BindError {
     NoneFree,
 }
 
-/// How many free ports of one address are tried on the other.
+/// The number of free ports of one address that are tried on the other.
 const MAX_ATTEMPTS: usize = 32;
 
 /// Listening sockets on 127.0.0.1 and, if the host has IPv6, on `::1`, with the same port.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::page_session::{Event, PageSession};
 
-/// How many frames may wait to be sent: far more than agents have calls in flight.
+/// The maximum number of frames that wait to be sent: far more than agents have calls in flight.
 const MAX_QUEUED_FRAMES: usize = 65_536;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ struct State {
     session: PageSession,
     calls: HashMap<u64, PendingCall>,
     is_open: bool,
-    /// Why the connection was closed, if the page sent something unreadable.
+    /// The reason for closing the connection, if the page sent something unreadable.
     close_reason: Option<&'static str>,
     dropped_frames: u64,
 }

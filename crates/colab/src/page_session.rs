@@ -18,13 +18,12 @@ use crate::json_rpc::{self, Message};
 /// Pages answer in milliseconds. One that does not answer is used anyway after these times.
 const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(10);
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
-/// Bounds for a page whose list never ends.
-const MAX_LIST_PAGES: usize = 100;
+/// Further tools of a page are not listed.
 const MAX_TOOLS: usize = 10_000;
 
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
-/// What the owner of the session has to do.
+/// A task for the owner of the session.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Send this text frame.
@@ -50,19 +49,11 @@ pub(crate) enum Event {
 /// A request to the page that has no answer yet.
 enum PendingRequest {
     Initialize,
-    ListTools(PartialList),
+    ListTools,
     CallTool,
 }
 
-/// The pages of the list of tools that have arrived.
-#[derive(Default)]
-struct PartialList {
-    tools: Vec<Tool>,
-    names: HashSet<String>,
-    pages: usize,
-}
-
-/// How far the opening exchange is.
+/// The state of the opening exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// `initialize` has been sent.
@@ -77,16 +68,11 @@ enum Phase {
 ///
 /// Example of a page that does not answer `initialize`: at 0 s `initialize` is sent. At 10 s
 /// [`PageSession::handle_timeout`] goes on with `notifications/initialized` and `tools/list`. At 13 s the list is
-/// overdue as well, and calls are accepted without one. If the page answers `initialize` at 11 s after all, the last two
-/// messages are sent again, because the page may have ignored them before, and calls are accepted at 13 s at the latest.
+/// overdue as well, and calls are accepted without one.
 pub(crate) struct PageSession {
     next_id: u64,
     pending: HashMap<u64, PendingRequest>,
     phase: Phase,
-    /// `initialize` has been sent again, with a protocol version that the page supports.
-    has_tried_other_version: bool,
-    /// When calls are accepted at the latest, whatever the page does.
-    ready_by: Instant,
     tools: Option<Arc<[Tool]>>,
     /// When the answer to `initialize` or `tools/list` is overdue.
     deadline: Option<Instant>,
@@ -99,13 +85,17 @@ impl PageSession {
             next_id: 1,
             pending: HashMap::new(),
             phase: Phase::Initializing,
-            has_tried_other_version: false,
-            ready_by: now + INITIALIZE_TIMEOUT + LIST_TIMEOUT,
             tools: None,
             deadline: Some(now + INITIALIZE_TIMEOUT),
         };
-        let initialize = session.initialize(PROTOCOL_VERSION);
-        (session, vec![initialize])
+        let id = session.add_request(PendingRequest::Initialize);
+        let params = serde_json::json!({
+            "protocolVersion": PROTOCOL_VERSION,
+            "capabilities": {},
+            "clientInfo": { "name": "cellbridge", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let initialize = json_rpc::request(id, "initialize", &params.to_string());
+        (session, vec![Event::Send(initialize)])
     }
 
     /// The tools of the page; `None` until it has listed them.
@@ -124,10 +114,10 @@ impl PageSession {
             return Vec::new();
         }
         self.deadline = None;
-        if self.pending.values().any(|pending| matches!(pending, PendingRequest::ListTools(_))) {
-            return self.finish_list();
+        match self.phase {
+            Phase::Initializing => self.finish_initialize(now),
+            Phase::Listing | Phase::Ready => self.finish_list(),
         }
-        self.finish_initialize(now)
     }
 
     /// Handles one frame from the page.
@@ -165,36 +155,23 @@ impl PageSession {
         id
     }
 
-    fn initialize(&mut self, version: &str) -> Event {
-        let id = self.add_request(PendingRequest::Initialize);
-        let params = serde_json::json!({
-            "protocolVersion": version,
-            "capabilities": {},
-            "clientInfo": { "name": "cellbridge", "version": env!("CARGO_PKG_VERSION") },
-        });
-        Event::Send(json_rpc::request(id, "initialize", &params.to_string()))
-    }
-
     /// Completes the opening exchange and requests the list of tools.
     fn finish_initialize(&mut self, now: Instant) -> Vec<Event> {
-        if self.phase != Phase::Ready {
-            self.phase = Phase::Listing;
-        }
+        self.phase = Phase::Listing;
+        self.deadline = None;
+        // A late answer changes nothing.
+        self.pending.clear();
         let initialized = json_rpc::notification("notifications/initialized", None);
         vec![Event::Send(initialized), self.request_list(now)]
     }
 
     fn request_list(&mut self, now: Instant) -> Event {
         // The answer to an earlier request could list tools that the page has removed since.
-        self.pending.retain(|_, pending| !matches!(pending, PendingRequest::ListTools(_)));
-        self.deadline = Some(self.list_deadline(now));
-        let id = self.add_request(PendingRequest::ListTools(PartialList::default()));
+        self.pending.retain(|_, pending| !matches!(pending, PendingRequest::ListTools));
+        // A page that changes its list again and again delays nothing.
+        self.deadline.get_or_insert(now + LIST_TIMEOUT);
+        let id = self.add_request(PendingRequest::ListTools);
         Event::Send(json_rpc::request(id, "tools/list", "{}"))
-    }
-
-    fn list_deadline(&self, now: Instant) -> Instant {
-        let deadline = now + LIST_TIMEOUT;
-        if self.phase == Phase::Ready { deadline } else { deadline.min(self.ready_by) }
     }
 
     /// The list is complete, or overdue: calls are accepted, and agents should list the tools again.
@@ -232,62 +209,37 @@ impl PageSession {
         };
         match request {
             PendingRequest::CallTool => vec![Event::Answer { id, answer }],
-            PendingRequest::Initialize => match answer {
-                Answer::Error(error) => match newest_supported(&error) {
-                    Some(version) if !self.has_tried_other_version => {
-                        self.has_tried_other_version = true;
-                        vec![self.initialize(&version)]
-                    }
-                    // Some pages do not know the method and work without it.
-                    _ => self.finish_initialize(now),
-                },
-                // The answer is late: the page has listed its tools since.
-                Answer::Result(_) if self.tools.is_some() => Vec::new(),
-                Answer::Result(_) => self.finish_initialize(now),
-            },
-            PendingRequest::ListTools(list) => self.handle_list(&answer, list, now),
+            // Some pages do not know the method, and work without it.
+            PendingRequest::Initialize => self.finish_initialize(now),
+            PendingRequest::ListTools => self.handle_list(&answer),
         }
     }
 
-    fn handle_list(&mut self, answer: &Answer, mut list: PartialList, now: Instant) -> Vec<Event> {
-        let page = match answer {
-            Answer::Result(result) => serde_json::from_str::<ToolsPage<'_>>(result.get()).ok(),
+    fn handle_list(&mut self, answer: &Answer) -> Vec<Event> {
+        let list = match answer {
+            Answer::Result(result) => serde_json::from_str::<ToolList<'_>>(result.get()).ok(),
             Answer::Error(_) => None,
         };
-        let Some(page) = page else {
-            let mut events = self.finish_list();
+        let mut events = self.finish_list();
+        let Some(list) = list else {
             events.push(Event::Dropped("a tools/list answer without a list"));
             return events;
         };
-        for definition in page.tools {
-            let named = serde_json::from_str::<Named>(definition.get());
-            if let Ok(Named { name }) = named
-                && list.tools.len() < MAX_TOOLS
-                && list.names.insert(name.clone())
-            {
-                list.tools.push(Tool { name, definition: Arc::from(definition.to_owned()) });
-            }
-        }
-        list.pages += 1;
-        if let Some(cursor) = page.next_cursor
-            && list.pages < MAX_LIST_PAGES
-        {
-            self.deadline = Some(self.list_deadline(now));
-            let id = self.add_request(PendingRequest::ListTools(list));
-            let params = serde_json::json!({ "cursor": cursor }).to_string();
-            return vec![Event::Send(json_rpc::request(id, "tools/list", &params))];
-        }
-        self.tools = Some(list.tools.into());
-        self.finish_list()
+        let mut names = HashSet::new();
+        let tool = |definition: &RawValue| {
+            let Named { name } = serde_json::from_str(definition.get()).ok()?;
+            let definition = Arc::from(definition.to_owned());
+            names.insert(name.clone()).then_some(Tool { name, definition })
+        };
+        self.tools = Some(list.tools.into_iter().take(MAX_TOOLS).filter_map(tool).collect());
+        events
     }
 }
 
 #[derive(Deserialize)]
-struct ToolsPage<'a> {
+struct ToolList<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
-    #[serde(default, rename = "nextCursor")]
-    next_cursor: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -302,14 +254,6 @@ fn answer_request(id: &RawValue, method: &str) -> String {
         "roots/list" => json_rpc::response(id, "result", r#"{"roots":[]}"#),
         _ => json_rpc::response(id, "error", r#"{"code":-32601,"message":"Method not found"}"#),
     }
-}
-
-/// The newest version named in the `data.supported` of an "unsupported protocol version" error.
-/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#error-handling>
-fn newest_supported(error: &RawValue) -> Option<String> {
-    let error: serde_json::Value = serde_json::from_str(error.get()).ok()?;
-    let supported = error.pointer("/data/supported")?.as_array()?;
-    supported.iter().filter_map(|version| version.as_str()).max().map(str::to_owned)
 }
 
 fn read_progress(params: &RawValue) -> Option<(u64, Progress)> {
@@ -333,18 +277,12 @@ fn read_progress(params: &RawValue) -> Option<(u64, Progress)> {
 /// Example with `token` 9: `{"name":"x","_meta":{"progressToken":5,"k":1}}` becomes
 /// `{"name":"x","_meta":{"k":1,"progressToken":9}}`.
 fn params_for_page(params: &RawValue, token: Option<u64>) -> String {
-    const CONNECTION_METADATA: [&str; 4] = [
-        "io.modelcontextprotocol/protocolVersion",
-        "io.modelcontextprotocol/clientInfo",
-        "io.modelcontextprotocol/clientCapabilities",
-        "io.modelcontextprotocol/logLevel",
-    ];
     let params = Json::from(params.to_owned());
     let meta = params.member("_meta").filter(Json::is_object);
     if !params.is_object() || (meta.is_none() && token.is_none()) {
         return params.as_str().to_owned();
     }
-    let is_kept = |key: &str| key != "progressToken" && !CONNECTION_METADATA.contains(&key);
+    let is_kept = |key: &str| key != "progressToken" && !key.starts_with("io.modelcontextprotocol/");
     let mut kept: Vec<_> = meta.iter().flat_map(Json::members).filter(|(key, _)| is_kept(key)).collect();
     kept.extend(token.map(|token| ("progressToken".into(), Json::from_value(&token.into()))));
     let mut members: Vec<_> = params.members().filter(|(key, _)| key != "_meta").collect();

@@ -11,7 +11,7 @@ use place::{
 
 use crate::notebook_url::NotebookUrl;
 use crate::seen_tabs::{SeenDocuments, SeenTab};
-use crate::tabs::{ChosenTab, PREFIX, TabNotebook, Tabs};
+use crate::tabs::{PREFIX, TabNotebook, Tabs};
 
 pub struct ColabPlace {
     tabs: Arc<Tabs>,
@@ -44,10 +44,10 @@ impl ColabPlace {
     /// Joins the tab that `path` names, or opens one.
     async fn join(&self, path: &str, mode: Mode) -> Result<Arc<dyn Document>, Error> {
         if mode == Mode::Reopen {
-            // Whether the tab is connected shows with the first use.
+            // The first use shows whether the tab is connected.
             return Ok(self.tabs.at(path).ok_or_else(|| no_tab(path))?.document);
         }
-        let ChosenTab { notebook: TabNotebook { tab, document, .. }, is_new } = self.choose(path, mode)?;
+        let (TabNotebook { tab, document, .. }, is_new) = self.choose(path, mode)?;
         let tool = &tab.connect_tool;
         let url = tool.url().map_or_else(|| NotebookUrl::new(None, None), Ok)?;
         let report = |_, message| progress::report(message);
@@ -61,23 +61,22 @@ impl ColabPlace {
         }
     }
 
-    /// The tab for a path: `colab:`, `colab:2`, or the URL of a notebook on Colab.
-    fn choose(&self, path: &str, mode: Mode) -> Result<ChosenTab, Error> {
+    /// The tab for a path: `colab:`, `colab:2`, or the URL of a notebook on Colab. Returns whether the person cannot have opened it yet.
+    fn choose(&self, path: &str, mode: Mode) -> Result<(TabNotebook, bool), Error> {
         let named = path.strip_prefix(PREFIX).unwrap_or(path).trim();
         let url = || NotebookUrl::new(Some(named).filter(|named| !named.is_empty()), None);
         match self.tabs.at(path) {
-            Some(known) if mode == Mode::Create && !known.tab.is_first => Err(Error::new(
+            Some(other) if mode == Mode::Create && !other.tab.is_first => Err(Error::new(
                 ErrorKind::Conflict,
                 format!("{path} belongs to a tab from an earlier connection."),
                 NextStep::OpenExisting,
             )),
             None if named.parse::<usize>().is_ok() => Err(no_tab(path)),
-            _ if mode == Mode::Create => self.tabs.new_with_url(&url()?),
-            None => self.tabs.with_url(&url()?),
-            Some(notebook) => {
+            Some(notebook) if mode != Mode::Create => {
                 let is_new = notebook.tab.connect_tool.claim(&NotebookUrl::new(None, None)?);
-                Ok(ChosenTab { notebook, is_new })
+                Ok((notebook, is_new))
             }
+            _ => self.tabs.open(&url()?, mode),
         }
     }
 }

@@ -23,18 +23,18 @@ use crate::tools::{self, CALL_ANY, CONNECT, READING};
 
 /// The name of the tab's tools as a group.
 pub const GROUP: &str = "colab";
-/// How many further tabs a server can open while it runs. Their tokens are made beforehand, so that the log can hide them.
+/// The number of further tabs that a server can open while it runs. Their tokens are made beforehand, so that the log can hide them.
 pub const FURTHER_TABS: usize = 100;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub browser: Browser,
     pub desktop: Desktop,
-    /// How long [`CONNECT`] waits for the person if the call does not say.
+    /// The time for which [`CONNECT`] waits for the person if the call does not say.
     pub connect_timeout: Duration,
-    /// How long a call may go without an answer or progress; `None` is forever.
+    /// The time that a call may take without an answer or progress; `None` is forever.
     pub call_timeout: Option<Duration>,
-    /// How long the page may be silent.
+    /// The maximum silence of the page.
     pub network_timeout: NetworkTimeout,
 }
 
@@ -67,7 +67,7 @@ impl Colab {
         (Arc::new(Self { tabs, attempts, has_further, built_in }), serving)
     }
 
-    /// How the last attempt of a browser to connect ended, whichever tab was meant.
+    /// The end of a browser's last attempt to connect, whichever tab was meant.
     pub fn attempts(&self) -> watch::Receiver<Option<Attempt>> {
         self.attempts.clone()
     }
@@ -89,27 +89,12 @@ impl Colab {
     /// The tab that the arguments of [`CALL_ANY`] name.
     fn named_tab(&self, arguments: &Json) -> Result<Arc<Tab>, Error> {
         let path = arguments.member("notebook").filter(|path| self.has_further && path.as_str() != "null");
-        let Some(path) = path else { return self.unnamed_tab() };
+        let Some(path) = path else { return Ok(self.tabs.first().tab.clone()) };
         let path = path.text().unwrap_or_default();
         self.tabs.at(&path).map(|notebook| notebook.tab).ok_or_else(|| {
             let cause = format!("{path:?} is not the path of a notebook in a Colab tab.");
             Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
         })
-    }
-
-    /// The first tab. Fails if only others are connected.
-    fn unnamed_tab(&self) -> Result<Arc<Tab>, Error> {
-        let first = &self.tabs.first().tab;
-        let connected = self.tabs.connected();
-        if first.connection.page().is_some() || connected.is_empty() {
-            return Ok(first.clone());
-        }
-        let paths: Vec<&str> = connected.iter().map(|notebook| notebook.tab.path().as_str()).collect();
-        Err(Error::new(
-            ErrorKind::InvalidArgument,
-            "The first Colab tab is not connected.",
-            format!("Name a connected tab in the argument \"notebook\": {}.", paths.join(", ")),
-        ))
     }
 
     /// Calls the tool that the arguments of [`CALL_ANY`] name.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::browser::Desktop;
 
-/// How long the desktop may take to name its browser.
+/// The time that the desktop may take to name its browser.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Where snapd puts the desktop files of snaps, named `SNAP_PROGRAM.desktop`.
+/// The folder of the desktop files of snaps, named `SNAP_PROGRAM.desktop`.
 const SNAP_DESKTOP_FILES: &str = "/var/lib/snapd/desktop/applications";
 
-/// Why a browser may not find a file in the folder for temporary files.
+/// The reason why a browser may not find a file in the folder for temporary files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sandbox {
     /// A snap of this name: it has a temporary folder of its own, and no hidden folders.

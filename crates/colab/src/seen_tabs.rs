@@ -9,24 +9,24 @@ use futures_util::future::{BoxFuture, ready};
 use notebook::{Edit, Notebook};
 use parking_lot::Mutex;
 use place::{Applied, Document, Error, ErrorKind, Expected, Future, NextStep, NotebookPath};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::place::no_tab;
 use crate::tabs::{TabNotebook, Tabs};
 
-/// How long a page shows what was read before it is read again, unless reading took longer: that is at most half of a tab's time.
+/// The pause before a page reads a tab again, unless reading took longer: that is at most half of a tab's time.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a page waits for a newer notebook than it has.
+/// The time for which a page waits for a newer notebook than it has.
 const SOON: Duration = Duration::from_millis(300);
-/// How long a tab may take to answer. Agents' calls wait longer, for themselves only.
+/// The time that a tab may take to answer. Agents' calls wait longer, for themselves only.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The notebooks of tabs as the person's page has read them.
 #[derive(Default)]
 pub(crate) struct SeenDocuments(Mutex<HashMap<NotebookPath, Arc<SeenDocument>>>);
 
-/// How a page knows a tab's notebook.
+/// A page's knowledge of a tab's notebook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenTab {
     /// When it was read last.
@@ -55,6 +55,8 @@ struct SeenDocument(Arc<Reading>);
 struct Reading {
     document: Arc<dyn Document>,
     state: Mutex<State>,
+    /// Held while it is read.
+    turns: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -63,31 +65,25 @@ struct State {
     read_at: Option<SystemTime>,
     /// When it may be read again.
     next: Option<Instant>,
-    is_reading: bool,
-    /// Why it could not be read.
+    /// The reason why it could not be read.
     failure: Option<String>,
 }
 
 impl SeenDocument {
     fn new(document: Arc<dyn Document>) -> Self {
-        Self(Arc::new(Reading { document, state: Mutex::default() }))
+        Self(Arc::new(Reading { document, state: Mutex::default(), turns: Arc::default() }))
     }
 }
 
 impl Reading {
-    /// Whether the caller should read the notebook now. Then nobody else does until it has.
-    fn begin(&self) -> bool {
-        let mut state = self.state.lock();
-        let is_due = state.next.is_none_or(|next| Instant::now() >= next);
-        let begins = is_due && !state.is_reading;
-        state.is_reading |= begins;
-        begins
+    /// The turn to read the notebook, unless somebody reads it or has just read it.
+    fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+        let is_due = self.state.lock().next.is_none_or(|next| Instant::now() >= next);
+        self.turns.clone().try_lock_owned().ok().filter(|_| is_due)
     }
 
-    /// Reads the notebook after [`Self::begin`]. What was read before stays if that fails.
-    async fn read(&self) -> Result<Notebook, Error> {
-        // Also if the page is closed while it is read.
-        let _ended = Ended(self);
+    /// Reads the notebook. What was read before stays if that fails.
+    async fn read(&self, _turn: OwnedMutexGuard<()>) -> Result<Notebook, Error> {
         let began = Instant::now();
         let read =
             timeout(READ_TIMEOUT, self.document.snapshot()).await.unwrap_or_else(|_| Err(self.silent()));
@@ -104,7 +100,7 @@ impl Reading {
         (state.notebook, state.read_at) = (Some(notebook.clone()), Some(SystemTime::now()));
     }
 
-    /// Why there is nothing to show.
+    /// The reason why there is nothing to show.
     fn problem(&self) -> Error {
         let failure = self.state.lock().failure.clone();
         let cause = failure.unwrap_or_else(|| "The notebook of the Colab tab is being read.".to_owned());
@@ -119,14 +115,6 @@ impl Reading {
     }
 }
 
-struct Ended<'r>(&'r Reading);
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.0.state.lock().is_reading = false;
-    }
-}
-
 impl Document for SeenDocument {
     fn path(&self) -> &NotebookPath {
         self.0.document.path()
@@ -135,22 +123,18 @@ impl Document for SeenDocument {
     /// The notebook as it is now if the tab answers soon, and otherwise what was read last. Waits longer only if nothing was read yet.
     fn snapshot(&self) -> Future<'_, Notebook> {
         async move {
-            let (begins, known) = (self.0.begin(), self.0.state.lock().notebook.clone());
-            match known {
-                Some(known) if begins => {
+            let (turn, last) = (self.0.turn(), self.0.state.lock().notebook.clone());
+            match (last, turn) {
+                (Some(last), Some(turn)) => {
                     let reading = self.0.clone();
                     // Goes on after the wait.
-                    let read = tokio::spawn(async move { reading.read().await });
-                    Ok(timeout(SOON, read)
-                        .await
-                        .ok()
-                        .and_then(Result::ok)
-                        .and_then(Result::ok)
-                        .unwrap_or(known))
+                    let read = tokio::spawn(async move { reading.read(turn).await });
+                    let read = timeout(SOON, read).await.ok().and_then(Result::ok).and_then(Result::ok);
+                    Ok(read.unwrap_or(last))
                 }
-                Some(known) => Ok(known),
-                None if begins => self.0.read().await,
-                None => Err(self.0.problem()),
+                (Some(last), None) => Ok(last),
+                (None, Some(turn)) => self.0.read(turn).await,
+                (None, None) => Err(self.0.problem()),
             }
         }
         .boxed()

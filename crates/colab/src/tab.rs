@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::Json;
-use notebook::one_line;
+use notebook::{Json, one_line};
 use place::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -19,9 +18,9 @@ use crate::page::CallFailure;
 use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
 
-/// How many names of tools an error lists.
+/// The maximum number of tools that an error names.
 const MAX_NAMES: usize = 50;
-/// How long the page may take to read or edit cells.
+/// The time that the page may take to read or edit cells.
 const EDIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Tab {
@@ -30,18 +29,8 @@ pub(crate) struct Tab {
     pub(crate) is_first: bool,
     pub(crate) connection: Arc<TabConnection>,
     pub(crate) connect_tool: ConnectTool,
-    /// How long an agent's call may go without an answer or progress; `None` is forever.
+    /// The time that an agent's call may take without an answer or progress; `None` is forever.
     pub(crate) call_timeout: Option<Duration>,
-}
-
-/// Why one of our own calls of the page's tools failed.
-pub(crate) enum AskFailure {
-    /// No page got the call.
-    NotSent,
-    /// The page disconnected after the call was sent.
-    Disconnected,
-    /// The page refused it, answered something else, or did not answer in time.
-    Refused(Error),
 }
 
 impl Tab {
@@ -56,9 +45,9 @@ impl Tab {
             return Err(self.not_connected(tool));
         };
         if let Some(offered) = page.tools()
-            && offered.iter().all(|known| known.name != tool)
+            && offered.iter().all(|it| it.name != tool)
         {
-            let names: Vec<_> = offered.iter().map(|known| one_line(&known.name)).take(MAX_NAMES).collect();
+            let names: Vec<_> = offered.iter().map(|it| one_line(&it.name)).take(MAX_NAMES).collect();
             let more = if offered.len() > MAX_NAMES { ", and more" } else { "" };
             return Err(Error::new(
                 ErrorKind::NotFound,
@@ -105,9 +94,8 @@ impl Tab {
     /// Calls a tool of the page that reads or edits cells. Returns the object in its result.
     pub(crate) async fn ask(&self, tool: &str, arguments: &Value) -> Result<Json, Error> {
         match timeout(EDIT_TIMEOUT, self.call(tool, arguments)).await {
-            Ok(Ok(payload)) => Ok(payload),
-            Ok(Err(AskFailure::Refused(error))) => Err(error),
-            Ok(Err(AskFailure::NotSent)) => Err(Error::new(
+            Ok(Ok(answer)) => answer,
+            Ok(Err(CallFailure::NotSent)) => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!(
                     "The notebook {} is in a Colab tab, and that tab is not connected.{}",
@@ -116,7 +104,7 @@ impl Tab {
                 ),
                 self.reopen(),
             )),
-            Ok(Err(AskFailure::Disconnected)) => Err(Error::new(
+            Ok(Err(CallFailure::Disconnected { .. } | CallFailure::TimedOut)) => Err(Error::new(
                 ErrorKind::Disconnected,
                 format!("The Colab tab disconnected before it answered {tool}."),
                 NextStep::ReadNotebook,
@@ -129,20 +117,21 @@ impl Tab {
         }
     }
 
-    /// Calls a tool of the page and waits for as long as the page is connected. Returns the object in its result.
-    pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<Json, AskFailure> {
-        let page = self.connection.page().ok_or(AskFailure::NotSent)?;
-        let params: Arc<RawValue> = to_raw_value(&json!({ "name": tool, "arguments": arguments }))
-            .map_err(|error| AskFailure::Refused(unusable(tool, &error.to_string())))?
-            .into();
+    /// Calls a tool of the page and waits for as long as the page is connected. Returns the object in its result, or why the page refused.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<Result<Json, Error>, CallFailure> {
+        let page = self.connection.page().ok_or(CallFailure::NotSent)?;
+        let params: Arc<RawValue> = match to_raw_value(&json!({ "name": tool, "arguments": arguments })) {
+            Ok(params) => params.into(),
+            Err(error) => return Ok(Err(unusable(tool, &error.to_string()))),
+        };
         // Nobody reads the reports.
         let (reports, _) = mpsc::channel(1);
         let call = Call { name: tool.to_owned(), params: params.clone(), reports, wants_progress: false };
-        let answer = page.call(&params, &call, None).await.map_err(|failure| match failure {
-            CallFailure::NotSent => AskFailure::NotSent,
-            CallFailure::Disconnected { .. } | CallFailure::TimedOut => AskFailure::Disconnected,
-        })?;
-        payload(tool, answer).map_err(AskFailure::Refused)
+        Ok(payload(tool, page.call(&params, &call, None).await?))
     }
 
     pub(crate) fn not_connected(&self, subject: &str) -> Error {
@@ -165,7 +154,7 @@ impl Tab {
         Error::new(ErrorKind::Unavailable, cause, next)
     }
 
-    /// What an agent should know if the tab may not show the notebook whose URL was asked for: a page does not say which
+    /// A notice for an agent if the tab may not show the notebook whose URL was asked for: a page does not say which
     /// it shows.
     pub(crate) fn other_notebook(&self) -> Option<String> {
         other_notebook(self.connection.connected_by()?, &self.connect_tool.url()?)

@@ -1,7 +1,6 @@
 //! The connection of one tab: its token, and the page that has connected with it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use connection::{NetworkTimeout, Secret};
 use parking_lot::Mutex;
@@ -22,8 +21,8 @@ pub(crate) struct TabConnection {
     pub(crate) token: Secret,
     pub(crate) port: u16,
     network_timeout: NetworkTimeout,
-    /// How many connections to the port have sent nothing yet. Nobody knows whose tab they are.
-    silent_connections: Arc<AtomicUsize>,
+    /// Held by each connection to the port that has sent nothing yet, beside the port itself. Nobody knows whose tab they are.
+    silence: Weak<()>,
     /// The last one at any tab.
     attempts: watch::Sender<Option<Attempt>>,
     state: Mutex<State>,
@@ -34,9 +33,9 @@ pub(crate) struct TabConnection {
 struct State {
     activity: BrowserActivity,
     page: Option<Arc<Page>>,
-    /// How the page was connected, or the last one.
+    /// The way in which the page was connected, or the last one.
     by: Option<ConnectedBy>,
-    /// What led a browser to the page that has not connected yet.
+    /// The file that led a browser to the page that has not connected yet.
     redirect: Option<RedirectPage>,
 }
 
@@ -46,11 +45,11 @@ impl TabConnection {
         token: Secret,
         port: u16,
         network_timeout: NetworkTimeout,
-        silent_connections: Arc<AtomicUsize>,
+        silence: Weak<()>,
         attempts: watch::Sender<Option<Attempt>>,
     ) -> Self {
         let (state, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { path, token, port, network_timeout, silent_connections, attempts, state, changes }
+        Self { path, token, port, network_timeout, silence, attempts, state, changes }
     }
 
     /// The connected page, whether it accepts calls yet or not.
@@ -58,7 +57,7 @@ impl TabConnection {
         self.state.lock().page.clone()
     }
 
-    /// How the person has connected the page, or the last one.
+    /// The way in which the person has connected the page, or the last one.
     pub(crate) fn connected_by(&self) -> Option<ConnectedBy> {
         self.state.lock().by
     }
@@ -73,7 +72,7 @@ impl TabConnection {
     }
 
     pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
-        let is_silent = self.silent_connections.load(Ordering::Relaxed) > 0;
+        let is_silent = self.silence.strong_count() > 1;
         self.state.lock().activity.diagnose(since, is_silent)
     }
 

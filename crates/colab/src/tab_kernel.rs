@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::document::TabDocument;
-use crate::tab::{AskFailure, Tab};
+use crate::page::CallFailure;
+use crate::tab::Tab;
 
 const SCRATCH_CELL: &str = "Colab's tools run only cells, so the code runs in a scratch cell at the end of the notebook, which is \
                             removed afterwards.";
@@ -30,7 +31,7 @@ pub(crate) struct TabKernel {
     activity: Arc<Activity>,
 }
 
-/// What the kernel does, as far as we know: a person may run cells as well.
+/// The kernel's activity, as far as we know: a person may run cells as well.
 struct Activity {
     running: AtomicUsize,
     last: Mutex<Option<SystemTime>>,
@@ -190,12 +191,12 @@ impl Drop for Busy {
 async fn run_cell(tab: &Tab, cell: &str, sink: &mut Sink) -> Outcome {
     sink(Event::Started { execution_count: None });
     let result = match tab.call("run_code_cell", &json!({ "cellId": cell })).await {
-        Ok(result) => result,
-        Err(AskFailure::Refused(error)) => return Outcome::Refused { cause: error.cause },
-        Err(AskFailure::NotSent) => {
+        Ok(Ok(result)) => result,
+        Ok(Err(error)) => return Outcome::Refused { cause: error.cause },
+        Err(CallFailure::NotSent) => {
             return Outcome::Refused { cause: tab.not_connected("Running a cell").cause };
         }
-        Err(AskFailure::Disconnected) => {
+        Err(CallFailure::Disconnected { .. } | CallFailure::TimedOut) => {
             return Outcome::Lost { is_started: true, cause: LossCause::ApplicationLeft };
         }
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use connection::Secret;
 use notebook::CellId;
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, Fault, NotebookPath};
+use place::{Error, ErrorKind, Fault, Mode, NotebookPath};
 
 use crate::bridge::Bridge;
 use crate::connect_tool::ConnectTool;
@@ -47,13 +47,6 @@ struct Further {
     next_number: usize,
 }
 
-/// A tab for a notebook that an agent opens.
-pub(crate) struct ChosenTab {
-    pub(crate) notebook: TabNotebook,
-    /// Whether the person cannot have opened it yet.
-    pub(crate) is_new: bool,
-}
-
 impl Tabs {
     /// The first tab connects with `token`, each further one with one of `further_tokens`.
     pub(crate) fn new(
@@ -83,29 +76,20 @@ impl Tabs {
         self.all().into_iter().find(|notebook| **notebook.tab.path() == *path)
     }
 
-    /// The tab that was opened with `url`, or a new one.
-    pub(crate) fn with_url(&self, url: &NotebookUrl) -> Result<ChosenTab, Error> {
+    /// The tab that was opened with `url`, unless a new one is wanted or there is none: then the first tab if it was never opened,
+    /// otherwise a further one. Returns whether the person cannot have opened it yet.
+    pub(crate) fn open(&self, url: &NotebookUrl, mode: Mode) -> Result<(TabNotebook, bool), Error> {
         // Held throughout: two agents that open the same notebook get one tab.
-        let mut further = self.further.lock();
+        let further = &mut *self.further.lock();
         let shows_it = |notebook: &&TabNotebook| {
             notebook.tab.connect_tool.url().is_some_and(|shown| shown.is_same_notebook(url))
         };
-        let known = [&self.first].into_iter().chain(&further.tabs).find(shows_it).cloned();
-        match known {
-            Some(notebook) => Ok(ChosenTab { notebook, is_new: false }),
-            None => self.open(&mut further, url),
+        let opened = [&self.first].into_iter().chain(&further.tabs).find(shows_it);
+        if let Some(notebook) = opened.filter(|_| mode != Mode::Create) {
+            return Ok((notebook.clone(), false));
         }
-    }
-
-    /// A tab that no agent has used before.
-    pub(crate) fn new_with_url(&self, url: &NotebookUrl) -> Result<ChosenTab, Error> {
-        self.open(&mut self.further.lock(), url)
-    }
-
-    /// The first tab if it was never opened, otherwise a further one.
-    fn open(&self, further: &mut Further, url: &NotebookUrl) -> Result<ChosenTab, Error> {
         if self.first.tab.connect_tool.claim(url) {
-            return Ok(ChosenTab { notebook: self.first.clone(), is_new: true });
+            return Ok((self.first.clone(), true));
         }
         self.make_room(further)?;
         let token = further.tokens.pop().ok_or_else(no_more_tokens)?;
@@ -113,7 +97,7 @@ impl Tabs {
         further.next_number += 1;
         let notebook = new_tab(&self.bridge, token, &self.settings, path, Some(url.clone()));
         further.tabs.push(notebook.clone());
-        Ok(ChosenTab { notebook, is_new: true })
+        Ok((notebook, true))
     }
 
     /// Forgets the oldest tab that is not in use if there are [`MAX_TABS`]. Fails if all are in use.
@@ -194,24 +178,24 @@ mod tests {
         NotebookUrl::new(Some(&url), None).unwrap()
     }
 
-    fn path(chosen: &ChosenTab) -> &str {
-        chosen.notebook.tab.path()
+    fn path(opened: &(TabNotebook, bool)) -> &str {
+        opened.0.tab.path()
     }
 
     #[test]
     fn each_notebook_has_its_own_tab_token_and_kernel() {
         let tabs = tabs(9);
-        let [first, second] = [1, 2].map(|notebook| tabs.with_url(&url(notebook)).unwrap());
+        let [first, second] = [1, 2].map(|notebook| tabs.open(&url(notebook), Mode::Connect).unwrap());
         assert_eq!([path(&first), path(&second)], ["colab:", "colab:2"]);
-        assert_ne!(first.notebook.tab.connection.token, second.notebook.tab.connection.token);
-        let kernels = [&first, &second].map(|chosen| place::Kernel::id(&*chosen.notebook.kernel).to_string());
+        assert_ne!(first.0.tab.connection.token, second.0.tab.connection.token);
+        let kernels = [&first, &second].map(|chosen| place::Kernel::id(&*chosen.0.kernel).to_string());
         assert_eq!(kernels, ["colab", "colab:2"]);
         for known in [&first, &second] {
-            let url = known.notebook.tab.connect_tool.url().unwrap();
-            let again = tabs.with_url(&url).unwrap();
-            assert_eq!((path(&again), again.is_new), (path(known), false));
+            let url = known.0.tab.connect_tool.url().unwrap();
+            let again = tabs.open(&url, Mode::Connect).unwrap();
+            assert_eq!((path(&again), again.1), (path(known), false));
         }
-        assert_eq!(path(&tabs.new_with_url(&url(2)).unwrap()), "colab:3");
+        assert_eq!(path(&tabs.open(&url(2), Mode::Create).unwrap()), "colab:3");
     }
 
     #[test]
@@ -226,18 +210,18 @@ mod tests {
     fn the_oldest_unused_tab_is_forgotten_and_its_path_not_used_again() {
         let tabs = tabs(20);
         for notebook in 1..=MAX_TABS {
-            tabs.with_url(&url(notebook)).unwrap();
+            tabs.open(&url(notebook), Mode::Connect).unwrap();
         }
-        assert_eq!(path(&tabs.with_url(&url(9)).unwrap()), "colab:9");
+        assert_eq!(path(&tabs.open(&url(9), Mode::Connect).unwrap()), "colab:9");
         assert!(tabs.at("colab:").is_some() && tabs.at("colab:2").is_none() && tabs.at("colab:3").is_some());
-        assert_eq!(path(&tabs.with_url(&url(2)).unwrap()), "colab:10");
+        assert_eq!(path(&tabs.open(&url(2), Mode::Connect).unwrap()), "colab:10");
     }
 
     #[test]
     fn a_server_without_tokens_opens_no_further_tab() {
         let tabs = tabs(0);
-        tabs.with_url(&url(1)).unwrap();
-        let Err(error) = tabs.with_url(&url(2)) else { panic!("a tab without a token") };
+        tabs.open(&url(1), Mode::Connect).unwrap();
+        let Err(error) = tabs.open(&url(2), Mode::Connect) else { panic!("a tab without a token") };
         assert_eq!(error.kind, ErrorKind::LimitReached);
     }
 }
