@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 use crate::listing::is_generated;
 use crate::real_path::canonicalize;
 
-/// What is copied at most: a person waits for it.
+/// The maximum that is copied: a person waits for it.
 const MAX: Extent = Extent { bytes: 1_000_000_000, files: 20_000 };
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ fn copy_files(
     fs::create_dir(copy)?;
     let (mut bytes, mut files) = (0, 0);
     let walk = WalkDir::new(folder).min_depth(1).follow_links(true).into_iter();
-    // What cannot be read now is missed by code that needs it.
+    // Code misses the files that it needs and that cannot be read now.
     let is_copied = |folder: &Path| folder != temporary && !is_generated(folder);
     let left_out = RefCell::new(Vec::new());
     let leads_out = |path: &Path| canonicalize(path).is_ok_and(|real| !real.starts_with(root));

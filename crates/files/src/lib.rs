@@ -28,7 +28,7 @@ pub use stamp::Stamp;
 pub use store::{FileDocument, FileStore};
 pub use transfer::{check, check_replaceable, is_program, mode_of, read, replace_file, write};
 
-/// Whether the tests run under wine, which cannot say where files deeper than 260 characters are.
+/// True if the tests run under wine, which cannot say where files deeper than 260 characters are.
 #[cfg(test)]
 fn is_wine() -> bool {
     #[expect(clippy::disallowed_methods, reason = "wine says so in the environment")]

@@ -12,7 +12,7 @@ use crate::root::Root;
 
 const MAX_ROWS: usize = if cfg!(test) { 50 } else { 20_000 };
 
-/// How many entries a search for notebooks visits.
+/// The maximum number of entries that a search for notebooks visits.
 const MAX_SEARCHED: usize = if cfg!(test) { 100 } else { 200_000 };
 
 const MAX_SEARCH_DEPTH: usize = 24;
@@ -61,7 +61,7 @@ pub fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<FileEntry>,
     Ok(rows)
 }
 
-/// What a search looks for.
+/// The subject of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Notebooks,

@@ -1,4 +1,4 @@
-//! What somebody means whose path leads to nothing in the folder.
+//! Suggests existing paths for one that was not found.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use place::{Error, Near};
 use crate::listing::{Wanted, find};
 use crate::root::Root;
 
-/// How many files of the whole folder are looked at.
+/// The maximum number of files of the whole folder that are looked at.
 const MAX_SEARCHED: usize = 1000;
 
-/// What a path means that leads to nothing.
+/// Suggestions for a path that leads to nothing.
 pub(crate) struct Nearest {
     /// The only path that is the same text, in another Unicode form.
     pub(crate) same: Option<String>,

@@ -17,7 +17,7 @@ pub(crate) const REPLACING: u32 = 0o600;
 // Hidden and without `.ipynb`, so that nobody lists or opens it.
 const PREFIX: &str = ".cellbridge-";
 const SUFFIX: &str = ".tmp";
-/// How old a temporary file must be to be taken for one that a killed program has left.
+/// The age from which a temporary file is taken for one that a killed program has left.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60);
 /// A temporary file beside `path`, locked while it is written.
 pub(crate) fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
@@ -28,7 +28,7 @@ pub(crate) fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     #[cfg(not(unix))]
     let _ = mode;
     let file = builder.tempfile_in(folder_of(path))?;
-    // Where the file system has no locks, nobody can hold one, and nothing is removed.
+    // Nobody can hold a lock that the file system does not have, and then nothing is removed.
     let _ = file.as_file().try_lock();
     Ok(file)
 }

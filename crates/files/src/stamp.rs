@@ -1,4 +1,4 @@
-//! What tells cheaply that a file or folder has changed.
+//! The cheap signs that a file or folder has changed.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 pub struct Stamp {
     modified: Option<SystemTime>,
     size: u64,
-    /// Which file it is, and when anything of it last changed.
+    /// The identity of the file, and the time of the last change of anything of it.
     identity: Identity,
 }
 

@@ -22,8 +22,7 @@ use place::{Error, ErrorKind, Mode, NotebookPath};
 
 pub use document::FileDocument;
 
-use crate::listing::{Wanted, is_notebook};
-use crate::nearest::Nearest;
+use crate::listing::is_notebook;
 use crate::real_path::canonicalize;
 use crate::root::Root;
 use crate::stamp::Stamp;
@@ -68,24 +67,8 @@ impl FileStore {
         Self { root, watcher: ChangeWatcher::new(documents.clone()), documents }
     }
 
-    /// Opens a notebook, or the one whose path differs in its Unicode form only. If there is none, the error names the nearest.
-    pub async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
-        let error = match self.open_exactly(path, mode).await {
-            Err(error) if mode == Mode::Connect && is_of_path(&error) => error,
-            opened => return opened,
-        };
-        let (root, asked) = (self.root.clone(), path.to_string());
-        let found =
-            tokio::task::spawn_blocking(move || Nearest::find(&root, &asked, Wanted::Notebooks)).await;
-        match found {
-            Ok(Nearest { same: Some(same), .. }) => self.open_exactly(&same.into(), mode).await,
-            Ok(nearest) => Err(nearest.name_in(error)),
-            Err(_) => Err(error),
-        }
-    }
-
     /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
-    async fn open_exactly(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+    pub async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
         let (root, asked, seen) = (self.root.clone(), path.clone(), Instant::now());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
         let Located { file, path, stamp } =
@@ -96,11 +79,6 @@ impl FileStore {
         document.confirm(seen, stamp).await?;
         Ok(document)
     }
-}
-
-/// Whether the path may be meant otherwise.
-fn is_of_path(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument)
 }
 
 /// A notebook that was looked for.

@@ -17,7 +17,7 @@ use crate::open_handles::naming_holders;
 use crate::replacement;
 use crate::root::Root;
 
-/// How much is read at a time, in bytes.
+/// The size of a piece, in bytes.
 const PIECE: usize = 1 << 20;
 
 /// Reads a file below the root.

@@ -1,4 +1,4 @@
-//! What the path that an agent passes means on Windows, before the disk is asked.
+//! The meaning on Windows of a path that an agent passes, before the disk is asked.
 //!
 //! Windows gives paths meanings that lead anywhere: `C:x` is relative to the current folder of a drive, `\x` starts at its root,
 //! `\\server\share` is another machine, `nul.txt` is no file, `a.txt:b` is a hidden part of `a.txt`, and `a.txt.` is `a.txt`.
@@ -44,7 +44,7 @@ pub(crate) fn parts<'p>(path: &'p str, roots: &[&str]) -> Result<Vec<&'p str>, &
     Ok(parts)
 }
 
-/// What follows the root in `path`.
+/// The parts of `path` after the root.
 fn from_root<'p>(path: &'p str, roots: &[&str]) -> Result<Vec<&'p str>, &'static str> {
     let parts: Vec<&str> = path.split(is_separator).collect();
     let has_drive = parts[0].len() == 2 && parts[0].ends_with(':');
@@ -85,7 +85,7 @@ fn is_separator(letter: char) -> bool {
     letter == '/' || letter == '\\'
 }
 
-/// Whether a name means a file, and this one.
+/// Fails unless a name means a file, and this one.
 pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     if name.chars().any(|letter| letter < ' ' || "<>:\"|?*".contains(letter)) {
         return Err(CHARACTER);

@@ -1,4 +1,4 @@
-//! Whether a program lies in a folder: what came with a served folder is started only for a run.
+//! Tells if a program lies in a folder: what came with a served folder is started only for a run.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub fn lies_in(folder: &Path, path: &Path) -> bool {
             rest.push_front(part);
         }
     }
-    // Where case or the form of Unicode does not count, only the system knows.
+    // Only the system knows if case or the form of Unicode counts.
     canonicalize(path).is_ok_and(|path| is_in(&path))
 }
 

@@ -17,13 +17,13 @@ use super::lock;
 use crate::replacement;
 use crate::stamp::Stamp;
 
-/// How many of the files that were replaced last are looked at. Each is held open.
-const MAX_FILES: usize = 64;
+/// The number of replaced files, the last ones, that are looked at. Each is held open.
+const MAX_FILES: usize = 16;
 
 /// When a replaced file is looked at again: soon at first, for most editors write at once.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How long an editor may have it open.
+/// The time for which an editor may have it open.
 const WATCH_TIME: Duration = Duration::from_secs(30);
 
 /// A file that was replaced.
@@ -32,17 +32,15 @@ pub(super) struct Displaced {
     /// As it was when it was replaced.
     before: Stamp,
     digest: u64,
-    /// The notebook then; `None` if it is that of the one before, with its edits. A notebook of many cells is a long list, even where
-    /// the cells are shared.
-    notebook: Option<Notebook>,
-    /// What was changed in the one that replaced it, whose stamp this is.
+    notebook: Notebook,
+    /// The edits of the file that replaced it, whose stamp this is.
     edits: Vec<Edit>,
     replaced_by: Stamp,
 }
 
-/// What was found in a replaced file, and put back.
+/// A change that an editor has made in a replaced file, and that was put back.
 pub(super) struct Late {
-    /// What has to be applied to it again.
+    /// The edits that have to be applied to it again.
     pub(super) edits: Vec<Edit>,
 }
 
@@ -68,7 +66,7 @@ impl Displaced {
             return Ok(None);
         }
         let (before, digest) = (known.stamp, known.digest);
-        Ok(Some(Self { file, before, digest, notebook: Some(notebook), edits, replaced_by }))
+        Ok(Some(Self { file, before, digest, notebook, edits, replaced_by }))
     }
 
     /// The file at `path`, which is about to be replaced.
@@ -77,7 +75,7 @@ impl Displaced {
         let (before, bytes) = (Stamp::of_file(&file)?, read_again(&file)?);
         let (digest, notebook) =
             (digest_of(&bytes), Notebook::parse(bytes.into()).map_err(io::Error::other)?);
-        Ok(Self { file, before, digest, notebook: Some(notebook), edits: Vec::new(), replaced_by: before })
+        Ok(Self { file, before, digest, notebook, edits: Vec::new(), replaced_by: before })
     }
 
     /// Its content, if somebody has written it and seems to be done.
@@ -105,20 +103,11 @@ pub(super) fn read_again(mut file: &File) -> io::Result<Vec<u8>> {
 }
 
 impl DisplacedFiles {
-    pub(super) fn add(&self, mut displaced: Displaced) {
+    pub(super) fn add(&self, displaced: Displaced) {
         let mut files = self.files.lock();
-        // What was put back replaced a file without an edit of ours.
-        let follows = |last: &Displaced| last.replaced_by == displaced.before && !last.edits.is_empty();
-        if files.back().is_some_and(follows) {
-            displaced.notebook = None;
-        }
         files.push_back(displaced);
         if files.len() > MAX_FILES {
-            let next = notebook_before(&files, 1);
             files.pop_front();
-            if let Some(first) = files.front_mut() {
-                first.notebook = next;
-            }
         }
     }
 
@@ -173,8 +162,7 @@ impl DisplacedFiles {
             return Ok(None);
         }
         let late = Notebook::parse(bytes.clone().into()).map_err(io::Error::other)?;
-        let Some(before) = notebook_before(&files, index) else { return Ok(None) };
-        let edits = again(&before, late, files.iter().skip(index).flat_map(|it| &it.edits));
+        let edits = again(&files[index].notebook, late, files.iter().skip(index).flat_map(|it| &it.edits));
         let ours = Displaced::of_path(path)?;
         let written = write_over(path, &bytes, newest)?;
         files.clear();
@@ -183,14 +171,6 @@ impl DisplacedFiles {
         files.push_back(Displaced { replaced_by, ..ours });
         Ok(Some(Late { edits }))
     }
-}
-
-/// The notebook in the file at `index` when it was replaced. `None` only if the edits that led to it no longer apply.
-fn notebook_before(files: &VecDeque<Displaced>, index: usize) -> Option<Notebook> {
-    let (start, known) = (0..=index).rev().find_map(|at| Some((at, files.get(at)?.notebook.as_ref()?)))?;
-    let mut notebook = known.clone();
-    files.range(start..index).flat_map(|file| &file.edits).try_for_each(|edit| notebook.apply(edit)).ok()?;
-    Some(notebook)
 }
 
 /// Replaces what has the stamp `ours`. Returns the new stamp; `None` if the file is another one by now.

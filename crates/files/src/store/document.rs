@@ -24,7 +24,7 @@ use crate::real_path::canonicalize;
 use crate::replacement;
 use crate::stamp::Stamp;
 
-/// How often, and with what pause, a missing or partial file is read again: other programs replace files in several
+/// The attempts, and the pause between them, after which a missing or partial file is read again: other programs replace files in several
 /// steps.
 const READ_ATTEMPTS: u32 = 6;
 const READ_RETRY_DELAY: Duration = Duration::from_millis(60);
@@ -168,14 +168,11 @@ impl NotebookStore for NotebookFile {
         let known = known.map(|known| known.version);
         let mut attempt = 1;
         loop {
-            let file = self.file.clone();
-            let content = spawn_blocking(move || read(&file, known)).await;
-            match content.unwrap_or_else(|error| Err(ReadError::Task(error))) {
-                Ok(content) => return Ok(content),
-                Err(error) if attempt == READ_ATTEMPTS || matches!(error, ReadError::Encoded(_)) => {
-                    return Err(error.explain(&self.path));
-                }
-                Err(_) => attempt += 1,
+            let (file, path) = (self.file.clone(), self.path.clone());
+            let content = spawn_blocking(move || read(&file, &path, known)).await;
+            match content.unwrap_or_else(|error| Err(Error::notebook_task_failed(error))) {
+                Err(_) if attempt < READ_ATTEMPTS => attempt += 1,
+                content => return content,
             }
             tokio::time::sleep(READ_RETRY_DELAY).await;
         }
@@ -204,7 +201,7 @@ impl NotebookStore for NotebookFile {
                 file::replace(&file, &edited, &current).map_err(|error| naming_holders(error, &file))?;
             Ok(match replaced {
                 #[cfg_attr(not(unix), expect(unused_variables, reason = "nothing is put back there"))]
-                file::Replaced::Written { version, old } => {
+                Some((version, old)) => {
                     #[cfg(unix)]
                     if let Some(old) = old
                         && let Ok(Some(old)) = Displaced::new(old, (before, &current), edits, version.stamp)
@@ -213,8 +210,7 @@ impl NotebookStore for NotebookFile {
                     }
                     Replaced::Written { notebook: edited, version }
                 }
-                file::Replaced::Same => Replaced::Written { notebook: edited, version: current },
-                file::Replaced::Changed => Replaced::Conflict,
+                None => Replaced::Conflict,
             })
         });
         let replaced = replaced.await.map_err(Error::notebook_task_failed)?;
@@ -222,81 +218,54 @@ impl NotebookStore for NotebookFile {
     }
 }
 
-enum ReadError {
-    Io(std::io::Error),
-    /// The file changed while it was read.
-    Changing,
-    Unusable(String),
-    /// It is text of another encoding than UTF-8.
-    Encoded(&'static str),
-    Task(tokio::task::JoinError),
-}
-
-impl ReadError {
-    fn explain(self, path: &str) -> Error {
-        match self {
-            Self::Io(error) => io_error::reading(path, error),
-            Self::Changing => Error::unreadable_notebook(path, "it changes while it is read"),
-            Self::Unusable(problem) => Error::unreadable_notebook(path, problem),
-            Self::Encoded(encoding) => io_error::encoded(path, encoding),
-            Self::Task(error) => Error::notebook_task_failed(error),
-        }
-    }
-}
-
-fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
-    let real = canonicalize(file).map_err(ReadError::Io)?;
+fn read(file: &Path, path: &str, known: Option<Version>) -> Result<Content<Version>, Error> {
+    let failed = |error| io_error::reading(path, error);
+    let unusable = |problem: &str| Err(Error::unreadable_notebook(path, problem));
+    let real = canonicalize(file).map_err(failed)?;
     if is_replaced_by_link(file, &real) {
-        return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
+        return unusable("it was replaced by a link; open it again");
     }
     if let Some(known) = known.filter(|known| known.is_settled)
-        && known.stamp == Stamp::of(file).map_err(ReadError::Io)?
+        && known.stamp == Stamp::of(file).map_err(failed)?
     {
         return Ok(Content::Unchanged { version: known });
     }
-    let contents = file::read(file).map_err(|error| ReadError::Io(naming_holders(error, file)))?;
-    let contents = contents.ok_or(ReadError::Changing)?;
+    let contents = file::read(file).map_err(|error| failed(naming_holders(error, file)))?;
+    let Some(contents) = contents else { return unusable("it changes while it is read") };
     let version = contents.version;
     if known.is_some_and(|known| known.digest == version.digest) {
         return Ok(Content::Unchanged { version });
     }
     if contents.bytes.is_empty() {
-        return Err(ReadError::Unusable("the file is empty".to_owned()));
+        return unusable("the file is empty");
     }
-    if let Some(encoding) = encoding_of(&contents.bytes) {
-        return Err(ReadError::Encoded(encoding));
-    }
-    let is_other = no_notebook(&contents.bytes);
-    let notebook = Notebook::parse(contents.bytes)
-        .map_err(|error| ReadError::Unusable(is_other.map_or_else(|| error.to_string(), str::to_owned)))?;
-    Ok(Content::Changed { notebook, version })
-}
-
-/// The encoding of a text that is not UTF-8, as its first bytes show it: a byte order mark, or zeros in its first letters, which JSON
-/// starts with.
-fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [_, 0, 0, 0, ..] | [0, 0, 0, _, ..] => {
-            Some("UTF-32")
-        }
-        [0xff, 0xfe, ..]
-        | [0xfe, 0xff, ..]
-        | [1..=0xff, 0, 1..=0xff, 0, ..]
-        | [0, 1..=0xff, 0, 1..=0xff, ..] => Some("UTF-16"),
-        _ => None,
+    match Notebook::parse(contents.bytes.clone()) {
+        Ok(notebook) => Ok(Content::Changed { notebook, version }),
+        Err(error) => unusable(no_notebook(&contents.bytes).unwrap_or(&error.to_string())),
     }
 }
 
-/// What a file is that other programs leave in a notebook's place.
+/// The kind of a file that other programs leave in a notebook's place.
 fn no_notebook(bytes: &[u8]) -> Option<&'static str> {
     let starts =
         |with: &str| bytes.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with.as_bytes()));
-    if starts("version https://git-lfs.github.com/") {
-        Some("the file is a Git LFS pointer; `git lfs pull` downloads the notebook")
-    } else if starts("<!doctype html") || starts("<html") {
-        Some("the file is a web page, such as one that shows the notebook or requires a login")
-    } else {
-        None
+    match bytes {
+        // A byte order mark, or zeros in the first letters, which JSON starts with.
+        [0xff, 0xfe, ..]
+        | [0xfe, 0xff, ..]
+        | [1..=0xff, 0, ..]
+        | [0, 1..=0xff, ..]
+        | [0, 0, 0xfe, 0xff, ..]
+        | [0, 0, 0, 1..=0xff, ..] => {
+            Some("it is encoded as UTF-16 or UTF-32, and notebooks are UTF-8; `iconv -t UTF-8` converts it")
+        }
+        _ if starts("version https://git-lfs.github.com/") => {
+            Some("the file is a Git LFS pointer; `git lfs pull` downloads the notebook")
+        }
+        _ if starts("<!doctype html") || starts("<html") => {
+            Some("the file is a web page, such as one that shows the notebook or requires a login")
+        }
+        _ => None,
     }
 }
 
@@ -330,13 +299,13 @@ mod tests {
         };
         for mark in [&[0xfeff][..], &[]] {
             for order in [u16::to_le_bytes, u16::to_be_bytes] {
-                assert_eq!(encoding_of(&units(order, mark)), Some("UTF-16"));
+                assert!(no_notebook(&units(order, mark)).unwrap().contains("encoded as UTF-16"));
             }
         }
         let wide: Vec<u8> = text.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect();
-        assert_eq!(encoding_of(&wide), Some("UTF-32"));
-        for text in [text.as_bytes(), b"", b"{}", b"\xef\xbb\xbf{}", b"{\0\0x", &[0, 0]] {
-            assert_eq!(encoding_of(text), None, "{text:?}");
+        assert!(no_notebook(&wide).unwrap().contains("or UTF-32"));
+        for text in [text.as_bytes(), b"", b"{}", b"\xef\xbb\xbf{}", &[0; 8]] {
+            assert_eq!(no_notebook(text), None, "{text:?}");
         }
     }
 

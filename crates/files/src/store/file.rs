@@ -65,21 +65,15 @@ pub(crate) fn create(path: &Path, notebook: &Notebook) -> io::Result<()> {
     replacement::create(file, path)
 }
 
-pub(crate) enum Replaced {
-    /// The file contains the notebook now.
-    Written {
-        version: Version,
-        /// The file that had the name before.
-        old: Option<File>,
-    },
-    /// The file had this content already.
-    Same,
-    /// Somebody else changed the file; it was left alone.
-    Changed,
-}
+/// The new version of a file, and the file that had the name before, if that is another one.
+pub(crate) type Replacement = (Version, Option<File>);
 
-/// Atomically replaces the file, if it still has the content `current`.
-pub(crate) fn replace(path: &Path, notebook: &Notebook, current: &Version) -> io::Result<Replaced> {
+/// Atomically replaces the file, if it still has the content `current`. `None` if somebody else has changed it: then it is left alone.
+pub(crate) fn replace(
+    path: &Path,
+    notebook: &Notebook,
+    current: &Version,
+) -> io::Result<Option<Replacement>> {
     replace_while(path, notebook, current, || ())
 }
 
@@ -89,7 +83,7 @@ pub(super) fn replace_while(
     notebook: &Notebook,
     current: &Version,
     others: impl FnOnce(),
-) -> io::Result<Replaced> {
+) -> io::Result<Option<Replacement>> {
     let old = replacement::check_writable(path)?;
     let mut file = replacement::temporary(path, replacement::REPLACING)?;
     let new_digest = {
@@ -101,7 +95,7 @@ pub(super) fn replace_while(
     };
     if new_digest == current.digest {
         let is_same = Stamp::of(path)? == current.stamp;
-        return Ok(if is_same { Replaced::Same } else { Replaced::Changed });
+        return Ok(is_same.then_some((*current, None)));
     }
     replacement::prepare(file.as_file(), &old)?;
     put_in_place(file, path, current, new_digest, others)
@@ -113,13 +107,13 @@ fn put_in_place(
     current: &Version,
     digest: u64,
     others: impl FnOnce(),
-) -> io::Result<Replaced> {
+) -> io::Result<Option<Replacement>> {
     // On Windows, a file that is open, here or in an editor, is not replaced.
     let old = if cfg!(unix) { Some(File::open(path)?) } else { None };
     let is_current = |stamp: io::Result<Stamp>| stamp.map(|stamp| stamp == current.stamp);
     if !old.as_ref().map_or(Ok(true), |old| is_current(Stamp::of_file(old)))? || !is_current(Stamp::of(path))?
     {
-        return Ok(Replaced::Changed);
+        return Ok(None);
     }
     others();
     #[cfg(unix)]
@@ -128,13 +122,13 @@ fn put_in_place(
         Ok(old == Some(Stamp::of(displaced)?) && !is_written(displaced, current)?)
     })?
     else {
-        return Ok(Replaced::Changed);
+        return Ok(None);
     };
     #[cfg(windows)]
     let stamp = replacement::replace(new, path)?;
     // Nobody can have changed the new file within the resolution of its modification time: before, the path named another file, with
     // another stamp.
-    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old })
+    Ok(Some((Version { stamp, digest, is_settled: true }, old)))
 }
 
 /// Whether somebody has written a file since it had this content.

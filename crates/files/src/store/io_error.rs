@@ -4,8 +4,6 @@ use std::io;
 
 use place::{Error, ErrorKind, NextStep};
 
-use crate::open_handles::who_holds;
-
 const CLOSE_IT: &str = "Close the file in other programs, then try again.";
 
 pub(crate) fn reading(path: &str, error: io::Error) -> Error {
@@ -13,9 +11,7 @@ pub(crate) fn reading(path: &str, error: io::Error) -> Error {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             return Error::no_notebook(path).with_source(error);
         }
-        _ if let Some(holders) = who_holds(&error) => {
-            (format!("The notebook {path:?} cannot be read: {holders}."), CLOSE_IT)
-        }
+        io::ErrorKind::ResourceBusy => (format!("The notebook {path:?} cannot be read: {error}."), CLOSE_IT),
         io::ErrorKind::PermissionDenied => (
             format!("This program may not read the notebook {path:?} ({error})."),
             "Give it access to the file and its folders, or use another notebook.",
@@ -26,17 +22,6 @@ pub(crate) fn reading(path: &str, error: io::Error) -> Error {
         ),
     };
     Error::new(ErrorKind::Unavailable, cause, next).with_source(error)
-}
-
-/// The text is of another encoding than notebooks are.
-pub(crate) fn encoded(path: &str, encoding: &str) -> Error {
-    Error::new(
-        ErrorKind::Unavailable,
-        format!("{path:?} is encoded as {encoding}, and notebooks are UTF-8. Nothing was written."),
-        format!(
-            "Save it as UTF-8 in an editor, or convert it (`iconv -f {encoding} -t UTF-8 old.ipynb > new.ipynb`), then open it again."
-        ),
-    )
 }
 
 pub(crate) fn creating(path: &str, error: io::Error) -> Error {
@@ -50,7 +35,7 @@ pub(crate) fn creating(path: &str, error: io::Error) -> Error {
 /// The file was not changed.
 pub(crate) fn writing(path: &str, error: io::Error) -> Error {
     let next = match error.kind() {
-        _ if who_holds(&error).is_some() => CLOSE_IT.into(),
+        io::ErrorKind::ResourceBusy => CLOSE_IT.into(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "Make the file and its folder writable, or work on a copy in another folder.".into()
         }
@@ -66,9 +51,6 @@ pub(crate) fn writing(path: &str, error: io::Error) -> Error {
 }
 
 fn reason(error: &io::Error) -> String {
-    if let Some(holders) = who_holds(error) {
-        return holders;
-    }
     match error.kind() {
         #[cfg(windows)]
         io::ErrorKind::PermissionDenied => {
