@@ -264,10 +264,10 @@ impl Tool {
                 answer.begin_with(&format!("[NOTICE] {sentence}"));
             }
         }
-        if answer.has_room(WARNING_ROOM) {
-            for warning in context.session.take_record_warnings() {
-                answer.begin_with(&warning);
-            }
+        if answer.has_room(WARNING_ROOM)
+            && let Some(warning) = context.session.take_record_warning()
+        {
+            answer.begin_with(&warning);
         }
         Ok(answer)
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// How many bytes of the digest name a content.
+/// The number of bytes of the digest that name a content.
 const LENGTH: usize = 16;
 
 /// The name of a content: the first half of its SHA-256 as hexadecimal digits.

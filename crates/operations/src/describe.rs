@@ -1,23 +1,26 @@
 //! Operations in words: a line for each, and the difference that one has made.
 
 use bytes::Bytes;
-use notebook::{Json, diff, one_line, ranges};
+use notebook::{Json, NewCell, diff, one_line, ranges};
 
 use crate::BlobId;
 use crate::operation::{
     CellChange, CellState, Creation, MetadataChange, Operation, OperationId, OperationKind, RunAction,
 };
+use crate::record::former_cell;
 
-/// How many cells a line names.
+/// The maximum number of cells that a line names.
 const NAMED: usize = 3;
 
-/// What an operation did, in a few words: `edited #7 (id df-clean), deleted #9 (id 3f2a)`.
+/// An operation in a few words: `edited #7 (id df-clean), deleted #9 (id 3f2a)`.
 pub fn summary(operation: &Operation) -> String {
     let mut parts = Vec::new();
     match &operation.kind {
         OperationKind::Checkpoint { name, .. } => return format!("checkpoint \"{name}\""),
-        OperationKind::Creation(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
-        OperationKind::Creation(Creation { copy_of: None }) => return "created".to_owned(),
+        OperationKind::Creation { created: Creation { copy_of: Some(path) } } => {
+            return format!("copied from {path}");
+        }
+        OperationKind::Creation { .. } => return "created".to_owned(),
         OperationKind::OnRun { run, action } => {
             return match action {
                 RunAction::Interrupted => format!("interrupted run {run}"),
@@ -30,7 +33,7 @@ pub fn summary(operation: &Operation) -> String {
     }
     for change in operation.cells.iter().take(NAMED) {
         let index = index_of(change);
-        parts.push(format!("{} #{index} (id {})", verb(change), change.id));
+        parts.push(format!("{} #{index} (id {})", verbs(change).0, change.id));
     }
     if operation.cells.len() > NAMED {
         parts.push(format!("{} more cells", operation.cells.len() - NAMED));
@@ -48,34 +51,21 @@ fn ids(operations: &[OperationId]) -> String {
     ranges(&sorted, |one, next| one.next() == *next)
 }
 
-fn verb(change: &CellChange) -> &'static str {
+/// The verb of a sentence about a change, and that of a heading.
+fn verbs(change: &CellChange) -> (&'static str, &'static str) {
     match (&change.before, &change.after) {
-        (None, _) => "inserted",
-        (_, None) => "deleted",
-        _ if change.changes_content() => "changed",
-        _ if change.moved => "moved",
+        (None, _) => ("inserted", "insert"),
+        (_, None) => ("deleted", "delete"),
+        _ if change.changes_content() => ("changed", "change"),
+        _ if change.moved => ("moved", "move"),
         (before, after) => match (items(before.as_ref()), items(after.as_ref())) {
             // It printed nothing, and has only another number.
-            (0, 0) if count(after.as_ref()).is_some() => "ran",
-            (0, 0) => "took the number from",
-            (_, 0) if count(after.as_ref()).is_some() => "ran, without outputs,",
-            (_, 0) => "cleared outputs of",
-            _ => "new outputs of",
+            (0, 0) if count(after.as_ref()).is_some() => ("ran", "run"),
+            (0, 0) => ("took the number from", "take the number from"),
+            (_, 0) if count(after.as_ref()).is_some() => ("ran, without outputs,", "run"),
+            (_, 0) => ("cleared outputs of", "clear outputs of"),
+            _ => ("new outputs of", "new outputs of"),
         },
-    }
-}
-
-/// The verb of a heading.
-fn label(change: &CellChange) -> &'static str {
-    match verb(change) {
-        "inserted" => "insert",
-        "deleted" => "delete",
-        "changed" => "change",
-        "moved" => "move",
-        "took the number from" => "take the number from",
-        "cleared outputs of" => "clear outputs of",
-        "new outputs of" => "new outputs of",
-        _ => "run",
     }
 }
 
@@ -105,19 +95,19 @@ fn differences(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
         !it.moved && (is_whole || !it.changes_content())
     };
     let is_alike = |one: &CellChange, next: &CellChange| {
-        let follows = index_of(one) + 1 == index_of(next) && verb(one) == verb(next);
+        let follows = index_of(one) + 1 == index_of(next) && verbs(one) == verbs(next);
         follows && is_counted(one) && is_counted(next)
     };
     let lines = |state: Option<&CellState>| {
-        let source = state.and_then(|state| text_of(state, content)).map(|(_, source, _)| source);
-        source.map_or(0, |source| source.lines().count())
+        let cell = state.and_then(|state| former_cell(&state.content, content));
+        cell.map_or(0, |cell| cell.source.lines().count())
     };
     for group in operation.cells.chunk_by(is_alike) {
         let [change, .., last] = group else {
             text.extend(group.iter().map(|change| cell_difference(change, content)));
             continue;
         };
-        let (first, last, label) = (index_of(change), index_of(last), label(change));
+        let (first, last, label) = (index_of(change), index_of(last), verbs(change).1);
         text.push_str(&format!("{label} #{first}–#{last}\n"));
         let mut add = |what: &str, count: &dyn Fn(Option<&CellState>) -> usize, unit: &str| {
             let before: usize = group.iter().map(|change| count(change.before.as_ref())).sum();
@@ -143,20 +133,21 @@ fn index_of(change: &CellChange) -> usize {
 }
 
 fn cell_difference(change: &CellChange, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
-    let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
+    let cell = change.state().and_then(|state| former_cell(&state.content, content));
+    let kind = cell.map_or_else(|| "cell".to_owned(), |cell| cell.cell_type.to_string());
     let index = index_of(change);
-    let kind = kind.unwrap_or_else(|| "cell".to_owned());
-    let mut text = format!("{} #{index} ({}, id {})\n", label(change), one_line(&kind), one_line(&change.id));
+    let mut text =
+        format!("{} #{index} ({}, id {})\n", verbs(change).1, one_line(&kind), one_line(&change.id));
     if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
         text.push_str(&format!("move from #{} to #{}\n", from.index, to.index));
     }
     if change.changes_content() {
         let side = |state: &Option<CellState>| match state {
-            None => Some((String::new(), String::new(), String::new())),
-            Some(state) => text_of(state, content),
+            None => Some(None),
+            Some(state) => former_cell(&state.content, content).map(Some),
         };
         match (side(&change.before), side(&change.after)) {
-            (Some(before), Some(after)) => text.push_str(&difference(&before, &after)),
+            (Some(before), Some(after)) => text.push_str(&difference(before, after)),
             _ => text.push_str("(its content is no longer stored)\n"),
         }
     }
@@ -166,29 +157,25 @@ fn cell_difference(change: &CellChange, content: &dyn Fn(&BlobId) -> Option<Byte
     text
 }
 
-/// Type, source and metadata of a state.
-fn text_of(
-    state: &CellState,
-    content: &dyn Fn(&BlobId) -> Option<Bytes>,
-) -> Option<(String, String, String)> {
-    let json = Json::parse(content(&state.content)?).ok()?;
-    let text = |name: &str| json.member(name)?.text().map(String::from);
-    let metadata = json.member("metadata").map(|metadata| metadata.compact());
-    Some((text("cell_type")?, text("source")?, metadata.unwrap_or_default()))
-}
-
-fn difference(before: &(String, String, String), after: &(String, String, String)) -> String {
+fn difference(before: Option<NewCell>, after: Option<NewCell>) -> String {
     let mut text = String::new();
-    let is_both = !before.0.is_empty() && !after.0.is_empty();
-    for (name, before, after) in [("type", &before.0, &after.0), ("metadata", &before.2, &after.2)] {
-        if is_both && before != after {
-            text.push_str(&format!("{name}: {} → {}\n", one_line(before), one_line(after)));
+    if let (Some(before), Some(after)) = (&before, &after) {
+        let metadata = |cell: &NewCell| cell.metadata.as_ref().map(Json::compact).unwrap_or_default();
+        let kinds = [before, after].map(|cell| cell.cell_type.to_string());
+        for (name, [before, after]) in [("type", kinds), ("metadata", [before, after].map(metadata))] {
+            if before != after {
+                text.push_str(&format!("{name}: {} → {}\n", one_line(&before), one_line(&after)));
+            }
         }
     }
-    let lines = |source: &str| {
-        if source.is_empty() || source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") }
+    let lines = |cell: Option<NewCell>| {
+        let mut source = cell.map(|cell| cell.source).unwrap_or_default();
+        if !source.is_empty() && !source.ends_with('\n') {
+            source.push('\n');
+        }
+        source
     };
-    text.push_str(&diff(&lines(&before.1), &lines(&after.1)));
+    text.push_str(&diff(&lines(before), &lines(after)));
     text
 }
 

@@ -84,7 +84,7 @@ pub struct LockedIds {
 }
 
 impl LockedIds {
-    /// What is recorded.
+    /// The recorded ids.
     pub fn ids(&self) -> Option<&AssignedIds> {
         self.ids.as_ref()
     }
@@ -105,7 +105,7 @@ impl LockedIds {
     }
 }
 
-/// What is recorded in a file. `None` if there is none, or it is damaged.
+/// The ids in a file. `None` if there is none, or it is damaged.
 fn read(path: &Path, is_read_only: bool) -> io::Result<Option<AssignedIds>> {
     let mut file = match OpenOptions::new().read(true).write(!is_read_only).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -32,5 +32,5 @@ pub use operation::{
 };
 pub use others::changed_since;
 pub use plan::{Conflict, Obstacle, Part, Plan, plan};
-pub use record::{Recorded, compare, outputs_digest, record, too_large};
+pub use record::{Recorded, compare, outputs_digest, record};
 pub use runs::{KernelRun, KernelRuns, ReadPosition};

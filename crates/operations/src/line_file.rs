@@ -1,9 +1,10 @@
 //! Files of lines, to which several programs append, one after the other by a lock on a file of its own. A line that was torn by a crash
 //! is skipped: the next one begins on a new line. Nothing is forced to the disk: a record is worth less than the time.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -64,4 +65,15 @@ pub(crate) fn wait_for(path: &Path) -> io::Result<File> {
     let lock = state::open_lock(path)?;
     lock.lock()?;
     Ok(lock)
+}
+
+/// Removes the files of a folder that have not changed for longer than `max_age`, unless one `is_used`.
+pub(crate) fn remove_old(folder: &Path, now: SystemTime, max_age: Duration, is_used: impl Fn(&Path) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let changed_at = entry.metadata().and_then(|it| it.modified()).unwrap_or(now);
+        if now.duration_since(changed_at).is_ok_and(|age| age > max_age) && !is_used(&entry.path()) {
+            // A file that stays is removed another time.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Which operations can be undone.
+//! Finds the operations that can be undone.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use notebook::CellId;
 
 use crate::{Operation, OperationId, OperationKind, UndoScope};
 
-/// Where a part of a notebook's history begins.
+/// The start of a part of a notebook's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Since {
     /// After the latest checkpoint of this name.
@@ -31,7 +31,7 @@ impl Since {
 
 /// The operations after the one that made the notebook. Those before are about another file at the same path.
 pub fn since_creation(operations: &[Operation]) -> &[Operation] {
-    let made = operations.iter().rposition(|it| matches!(it.kind, OperationKind::Creation(_)));
+    let made = operations.iter().rposition(|it| matches!(it.kind, OperationKind::Creation { .. }));
     &operations[made.map_or(0, |index| index + 1)..]
 }
 
@@ -55,7 +55,9 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
             }
             OperationKind::Change { .. } => {}
             // Nothing to undo.
-            OperationKind::Checkpoint { .. } | OperationKind::Creation(_) | OperationKind::OnRun { .. } => {
+            OperationKind::Checkpoint { .. }
+            | OperationKind::Creation { .. }
+            | OperationKind::OnRun { .. } => {
                 continue;
             }
         }
@@ -71,7 +73,7 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
     live
 }
 
-/// What later operations have undone, by the ids of operations.
+/// The effects that later operations have undone, by the ids of operations.
 #[derive(Default)]
 struct Undone<'o> {
     whole: HashSet<OperationId>,
@@ -142,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_was_before_the_notebook_was_made_is_not_undone() {
-        let kind = OperationKind::Creation(Creation::default());
+        let kind = OperationKind::Creation { created: Creation::default() };
         let made = Operation { kind, ..change(2, &[]) };
         let all = [change(1, &["a"]), made, change(3, &["a"])];
         assert_eq!(ids(&all), [3]);

@@ -3,7 +3,6 @@
 mod activity;
 mod blobs;
 mod limits;
-mod lines;
 mod sessions;
 
 use std::fs;
@@ -12,18 +11,29 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use crate::line_file::{LockedLines, read_from};
 use crate::{BlobId, Blobs, Operation, OperationId};
-use lines::{Header, LOG, VERSION, operations};
 
 pub use activity::{Activities, Activity};
 pub use limits::prune;
 pub use sessions::SessionLock;
 
 const LOCK: &str = "lock";
+/// The version of the log that this program writes.
+const VERSION: u32 = 1;
+const LOG: &str = "log";
 
-/// Why operations cannot be read or written.
+/// The first line of a log.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    /// The identity of the notebook.
+    notebook: String,
+}
+
+/// The reason why operations cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("{path}: {source}")]
@@ -41,13 +51,13 @@ pub struct OperationLog {
     known: Mutex<Known>,
 }
 
-/// What was in the log when it was last written or read.
+/// The state of the log when it was last written or read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     length: u64,
     last_id: OperationId,
     operations: usize,
-    /// How many were left when it was last trimmed here.
+    /// The number of operations that were left when it was last trimmed here.
     kept: usize,
     /// Of the contents beside it.
     bytes: u64,
@@ -121,7 +131,7 @@ impl OperationLog {
         fs::metadata(self.folder.join(LOG)).map_or(0, |log| log.len())
     }
 
-    /// What was added since the log had `length` bytes, which are then as many as it has. Nothing if it was trimmed since.
+    /// The operations that were added since the log had `length` bytes, which are then as many as it has. Nothing if it was trimmed since.
     pub fn read_since(&self, length: &mut u64) -> Vec<Operation> {
         let size = self.size();
         let before = std::mem::replace(length, size);
@@ -167,6 +177,13 @@ impl OperationLog {
     fn failed(&self, source: io::Error) -> LogError {
         LogError::Io { path: self.folder.clone(), source }
     }
+}
+
+/// The operations in the text of a log. What is no operation is skipped.
+fn operations(text: &[u8]) -> impl Iterator<Item = Operation> {
+    text.split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<Operation>(line).ok())
+        .filter(|operation| operation.id > OperationId::default())
 }
 
 #[cfg(test)]

@@ -1,21 +1,16 @@
 //! One operation, as a line of the log.
-//!
-//! `members` is the form on disk of [`OperationKind`].
 
 use std::fmt;
 
 use notebook::{CellId, RunId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::BlobId;
-use members::Members;
-
-mod members;
 
 /// Whom the record names for what a person did on the page or by a command.
 pub const PERSON: &str = "person";
 
-/// Which operation of a notebook, counted from 1. It is called `o41`.
+/// The number of an operation of a notebook, counted from 1. It is called `o41`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OperationId(u64);
@@ -40,36 +35,57 @@ impl fmt::Display for OperationId {
     }
 }
 
-/// What an undo takes back.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The subject of an undo.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoScope {
+    #[serde(rename = "undoes")]
     pub operations: Vec<OperationId>,
     /// The cells, if only what they did to some cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<Vec<CellId>>,
 }
 
-/// What an operation is.
+/// The kind of an operation. In a log, each has members of its own beside those of all operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Members", into = "Members")]
+#[serde(untagged)]
 pub enum OperationKind {
-    /// An edit, or the outputs of these runs: of one in the log, of all runs of a call in the history.
-    Change {
-        runs: Vec<RunId>,
-    },
-    Undo(UndoScope),
     /// A name for this moment. It changes nothing.
     Checkpoint {
+        #[serde(rename = "checkpoint")]
         name: String,
         /// The program made it by itself; otherwise somebody asked for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_automatic: bool,
     },
     /// It made the notebook. Whatever was recorded before is about an earlier one at the same path.
-    Creation(Creation),
-    /// What the person did to a run, which changed nothing here.
+    Creation {
+        created: Creation,
+    },
+    /// An action of the person on a run, which changed nothing here.
     OnRun {
         run: RunId,
         action: RunAction,
     },
+    Undo(UndoScope),
+    /// An edit, or the outputs of these runs: of one in the log, of all runs of a call in the history.
+    Change {
+        #[serde(
+            rename = "run",
+            default,
+            skip_serializing_if = "Vec::is_empty",
+            serialize_with = "write_first",
+            deserialize_with = "read_first"
+        )]
+        runs: Vec<RunId>,
+    },
+}
+
+fn write_first<S: Serializer>(runs: &[RunId], serializer: S) -> Result<S::Ok, S::Error> {
+    runs.first().serialize(serializer)
+}
+
+fn read_first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RunId>, D::Error> {
+    RunId::deserialize(deserializer).map(|run| vec![run])
 }
 
 impl Default for OperationKind {
@@ -92,13 +108,13 @@ pub struct Operation {
     /// When its call arrived, in microseconds since 1970; 0 if it was recorded at once. A run is recorded at its end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub arrived: u64,
-    /// What the agent calls itself.
+    /// The agent's name for itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The session that made it; empty if that was one call.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
-    /// What made the change: the name of a tool or a command.
+    /// The author of the change beside the agent: the name of a tool or a command.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,
     /// The call of a tool that it is a part of; empty if it is one by itself.
@@ -108,15 +124,15 @@ pub struct Operation {
     pub kind: OperationKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellChange>,
-    /// What it did to the notebook's own metadata.
+    /// The changes of the notebook's own metadata.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataChange>,
-    /// What leads back to the state of widgets that the notebook kept before, if that changed with the outputs.
+    /// The way back to the state of widgets that the notebook kept before, if that changed with the outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widgets: Option<BlobId>,
 }
 
-/// What somebody did to a run, beside starting it.
+/// An action on a run, beside starting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunAction {
@@ -128,7 +144,7 @@ pub enum RunAction {
     Unknown,
 }
 
-/// How a notebook was made.
+/// The origin of a notebook.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
     /// The path of the notebook that it is a copy of.
@@ -136,7 +152,7 @@ pub struct Creation {
     pub copy_of: Option<String>,
 }
 
-/// What an operation did to one member of the notebook's metadata, such as `kernelspec`.
+/// A change of one member of the notebook's metadata, such as `kernelspec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetadataChange {
     pub name: String,
@@ -148,7 +164,7 @@ pub struct MetadataChange {
     pub after: Option<String>,
 }
 
-/// What an operation did to one cell.
+/// A change of one cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellChange {
     pub id: CellId,
@@ -188,7 +204,7 @@ pub struct OutputsState {
     pub digest: BlobId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_count: Option<u64>,
-    /// How many there are.
+    /// The number of outputs.
     pub items: usize,
     /// The times of their run in the cell's metadata, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,7 +226,7 @@ impl Operation {
         (if self.arrived == 0 { recorded } else { self.arrived }, self.id)
     }
 
-    /// What it is called: `o41`.
+    /// Its name: `o41`.
     pub fn name(&self) -> String {
         self.id.to_string()
     }
@@ -251,5 +267,38 @@ impl CellChange {
             Some((outputs.digest.clone(), outputs.execution_count))
         };
         outputs(&self.before) != outputs(&self.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    /// Lines as version 0.1.0 wrote them, before kinds were values.
+    const LINES: [&str; 8] = [
+        r#"{"id":1,"time":17,"created":{}}"#,
+        r#"{"id":2,"time":17,"agent":"a","created":{"copy_of":"b.ipynb"}}"#,
+        r#"{"id":3,"time":17,"arrived":16999,"agent":"a","session":"s","tool":"execute_cell","call":"c","run":"r1","cells":[{"id":"x","before":{"index":1,"previous":"w","next":"y","revision":"abc","content":"00","outputs":{"digest":"01","items":2,"kept":true}},"after":{"index":1,"previous":"w","next":"y","revision":"abc","content":"00","outputs":{"digest":"02","execution_count":3,"items":0}}}],"widgets":"04"}"#,
+        r#"{"id":4,"time":17,"checkpoint":"tidy"}"#,
+        r#"{"id":5,"time":17,"checkpoint":"before","is_automatic":true}"#,
+        r#"{"id":6,"time":17,"agent":"person","run":"r2","action":"answered_input"}"#,
+        r#"{"id":7,"time":17,"undoes":[3,2],"cells":[{"id":"x","after":{"index":0,"revision":"d","content":"05"},"moved":true}],"metadata":[{"name":"kernelspec","before":"{}","after":"1"}]}"#,
+        r#"{"id":8,"time":17,"undoes":[7],"only":["x"]}"#,
+    ];
+
+    #[test]
+    fn lines_are_written_as_they_were_read() {
+        for line in LINES {
+            let operation: Operation = serde_json::from_str(line).unwrap();
+            assert_eq!(serde_json::to_string(&operation).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn an_action_of_a_later_version_is_an_action() {
+        let line = r#"{"id":6,"time":17,"run":"r2","action":"paused","colour":"green"}"#;
+        let operation: Operation = serde_json::from_str(line).unwrap();
+        assert_eq!(operation.kind, OperationKind::OnRun { run: "r2".into(), action: RunAction::Unknown });
     }
 }

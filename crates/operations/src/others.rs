@@ -1,4 +1,4 @@
-//! What somebody else did after an operation.
+//! Changes of somebody else after an operation.
 
 use std::collections::HashSet;
 

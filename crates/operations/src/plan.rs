@@ -1,16 +1,14 @@
 //! Finds the edits that undo operations, or the cells that stand in the way.
 
 use bytes::Bytes;
-use notebook::{
-    Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, RUN_TIMES, diff, other_members,
-};
+use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, RUN_TIMES, diff};
 use serde_json::Value;
 
 use crate::BlobId;
 use crate::operation::{CellChange, CellState, MetadataChange, Operation, OperationId, OutputsState};
-use crate::record::{are_equivalent, digest, json};
+use crate::record::{are_equivalent, digest, former_cell, json};
 
-/// How to undo operations: all of it, or nothing is done.
+/// A plan to undo operations: all of it, or nothing is done.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub edits: Vec<Edit>,
@@ -22,7 +20,7 @@ pub struct Plan {
     pub without_outputs: Vec<CellId>,
 }
 
-/// What keeps an operation from being undone.
+/// An obstacle to undoing an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     pub operation: OperationId,
@@ -47,7 +45,7 @@ impl Part {
     }
 }
 
-/// Why it cannot be brought back.
+/// The reason why it cannot be brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// It was changed since: the difference from what the operation left to what is there.
@@ -80,7 +78,7 @@ pub fn plan(
     let mut conflicts: Vec<Conflict> = Vec::new();
     for operation in operations {
         let refused = |part: &Part| conflicts.iter().any(|conflict| conflict.part == *part);
-        // What stands behind an obstacle cannot be judged.
+        // Changes behind an obstacle cannot be judged.
         let cell = |change: &&CellChange| !refused(&Part::Cell(change.id.clone()));
         let metadata = |change: &&MetadataChange| !refused(&Part::Metadata(change.name.clone()));
         let changes: Vec<_> = operation.cells.iter().filter(cell).collect();
@@ -96,30 +94,6 @@ pub fn plan(
 struct Steps<'c> {
     plan: Plan,
     content: &'c dyn Fn(&BlobId) -> Option<Bytes>,
-}
-
-/// The content of a cell.
-struct Content {
-    cell_type: CellType,
-    source: String,
-    metadata: Json,
-    attachments: Option<Json>,
-    others: Option<Json>,
-}
-
-impl Content {
-    fn into_cell(self, id: &CellId) -> NewCell {
-        let Self { cell_type, source, metadata, attachments, others } = self;
-        NewCell {
-            id: id.clone(),
-            cell_type,
-            source,
-            metadata: Some(metadata),
-            attachments,
-            others,
-            after: None,
-        }
-    }
 }
 
 impl Steps<'_> {
@@ -197,7 +171,7 @@ impl Steps<'_> {
         obstacles
     }
 
-    /// What keeps a cell from being brought back.
+    /// The obstacle to bringing a cell back.
     fn obstacle(&self, change: &CellChange) -> Option<Obstacle> {
         let id = &change.id;
         let Some(left) = &change.after else {
@@ -207,7 +181,7 @@ impl Steps<'_> {
         let Some((index, cell)) = self.plan.after.cell(id) else { return Some(Obstacle::Deleted) };
         // Somebody may have made it a text since, which takes no outputs.
         let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
-        // Where the undo leaves the content, somebody else may have edited it: outputs can return below another source.
+        // If the undo leaves the content, somebody else may have edited it: outputs can return below another source.
         if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
         }
@@ -251,7 +225,8 @@ impl Steps<'_> {
         let sources = diff(&content.source, &cell.source());
         // The rest is shown only where the sources do not explain the conflict.
         if sources.is_empty() {
-            let rest = |cell_type: &CellType, metadata: &Json, attachments: Option<Json>| {
+            let rest = |cell_type: &CellType, metadata: Option<Json>, attachments: Option<Json>| {
+                let metadata = metadata.unwrap_or(Json::empty_object());
                 let mut text = format!("{cell_type} {}\n", metadata.compact());
                 for (name, _) in attachments.iter().flat_map(Json::members) {
                     // Only the name: the content is usually an image in base64.
@@ -260,17 +235,17 @@ impl Steps<'_> {
                 text
             };
             return diff(
-                &rest(&content.cell_type, &content.metadata, content.attachments),
-                &rest(cell.cell_type(), &cell.metadata(), cell.attachments()),
+                &rest(&content.cell_type, content.metadata, content.attachments),
+                &rest(cell.cell_type(), Some(cell.metadata()), cell.attachments()),
             );
         }
         sources
     }
 
     fn insert(&mut self, id: &CellId, state: &CellState, waiting: &[&CellId]) -> bool {
-        let Some(content) = self.read(&state.content) else { return false };
+        let Some(cell) = self.read(&state.content) else { return false };
         let index = index_of(&self.plan.after, id, state, waiting);
-        self.make(Edit::Insert { index, cell: content.into_cell(id) })
+        self.make(Edit::Insert { index, cell: NewCell { id: id.clone(), ..cell } })
     }
 
     /// Gives a cell the content that it had. Where edits cannot do so, as with attachments, the cell is inserted again.
@@ -286,7 +261,7 @@ impl Steps<'_> {
             self.make(Edit::SetSource { id: id.clone(), source: wanted.source.clone() });
         }
         // No edit replaces the metadata of a cell as a whole.
-        let patch = cell.metadata().patch_to(&wanted.metadata);
+        let patch = cell.metadata().patch_to(wanted.metadata.as_ref().unwrap_or(&Json::empty_object()));
         if patch.members().next().is_some() {
             self.make(Edit::MergeMetadata { id: id.clone(), patch });
         }
@@ -294,7 +269,7 @@ impl Steps<'_> {
             return true;
         }
         // No edit sets attachments, so the cell is replaced by a new one, which must not lose its outputs.
-        let new = wanted.into_cell(id);
+        let new = NewCell { id: id.clone(), ..wanted };
         // If either is text, there is nothing to retain: former outputs come from the record.
         let has_outputs = new.cell_type == CellType::Code && cell.is_code();
         let outputs = Edit::SetOutputs {
@@ -340,17 +315,8 @@ impl Steps<'_> {
         self.make(Edit::MergeMetadata { id: id.clone(), patch })
     }
 
-    fn read(&self, id: &BlobId) -> Option<Content> {
-        let json = Json::parse((self.content)(id)?).ok()?;
-        let text = |name: &str| json.member(name)?.text().map(String::from);
-        Some(Content {
-            cell_type: CellType::from_name(&text("cell_type")?),
-            source: text("source")?,
-            metadata: json.member("metadata").filter(Json::is_object).unwrap_or(Json::empty_object()),
-            attachments: json.member("attachments"),
-            // Members that nbformat does not define may belong to other programs, and must survive a delete and its undo.
-            others: other_members(&json),
-        })
+    fn read(&self, id: &BlobId) -> Option<NewCell> {
+        former_cell(id, self.content)
     }
 
     /// Adds an edit that is possible.
@@ -372,7 +338,7 @@ impl Steps<'_> {
 }
 
 /// Whether a cell has the content but for `metadata.trusted`, which a server adds to cells that it reads.
-fn differs_in_trust_alone(cell: &Cell, content: &Content) -> bool {
+fn differs_in_trust_alone(cell: &Cell, content: &NewCell) -> bool {
     let rest = |metadata: &Json| {
         let mut rest = metadata.to_value();
         rest.as_object_mut().map(|members| members.remove("trusted"));
@@ -380,20 +346,16 @@ fn differs_in_trust_alone(cell: &Cell, content: &Content) -> bool {
     };
     *cell.cell_type() == content.cell_type
         && cell.source() == content.source.as_str()
-        && rest(&cell.metadata()) == rest(&content.metadata)
+        && Some(rest(&cell.metadata())) == content.metadata.as_ref().map(rest)
 }
 
 /// Whether both have the same attachments. None is as good as an empty object, which front ends write.
 fn are_same_files(one: Option<Json>, other: Option<Json>) -> bool {
-    let [one, other] =
-        [one, other].map(|attachments| attachments.filter(|json| json.members().next().is_some()));
-    match (one, other) {
-        (Some(one), Some(other)) => one.is_equivalent(&other),
-        (one, other) => one.is_none() && other.is_none(),
-    }
+    let [one, other] = [one, other].map(|files| files.filter(|json| json.members().next().is_some()));
+    are_equivalent(one.as_ref(), other.as_ref())
 }
 
-/// Where a cell belongs that had this state: after the cell that was before it, else before the one that was after it, else
+/// The place of a cell that had this state: after the cell that was before it, else before the one that was after it, else
 /// where it was. Cells are counted without the cell itself. Those that are `waiting` are not yet where they belong.
 fn index_of(notebook: &Notebook, id: &CellId, state: &CellState, waiting: &[&CellId]) -> usize {
     let others = || notebook.cells().iter().filter(|cell| cell.id() != id);

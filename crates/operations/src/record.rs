@@ -1,10 +1,9 @@
 //! Describes a change by the states of its cells before and after.
 
 use std::collections::HashSet;
-use std::io;
 
 use bytes::Bytes;
-use notebook::{Cell, CellId, Edit, Json, Notebook, RUN_TIMES};
+use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, RUN_TIMES, other_members};
 
 use crate::blob::Naming;
 use crate::operation::{CellChange, CellState, MetadataChange, Operation, OutputsState};
@@ -15,7 +14,7 @@ const MAX_OUTPUTS: usize = 32 * 1024 * 1024;
 /// The same for all cells of an operation: what does not fit beside the cells before it is not kept.
 const MAX_ALL_OUTPUTS: usize = 64 * 1024 * 1024;
 
-/// What an operation did, with the contents that it names.
+/// The changes of an operation, with the contents that they name.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     pub cells: Vec<CellChange>,
@@ -53,14 +52,13 @@ impl Touched {
     }
 }
 
-/// What `edits` made of `before`. `after` is the notebook as it was read afterwards, perhaps with changes by others: a cell
+/// Describes what `edits` made of `before`. `after` is the notebook as it was read afterwards, perhaps with changes by others: a cell
 /// counts as this change left it, so that an undo notices later changes by others.
 pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
     let touched = Touched::by(edits);
     let mut planned = before.clone();
     let is_planned = edits.iter().all(|edit| planned.apply(edit).is_ok());
-    let mut recorded = Recorded::default();
-    let too_large = too_large(before, edits);
+    let (mut recorded, mut room) = (Recorded::default(), MAX_ALL_OUTPUTS);
     for id in &touched.ids {
         let was = before.cell(id);
         let left = if is_planned { planned.cell(id) } else { after.cell(id) };
@@ -71,12 +69,15 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
         };
         let has_outputs = touched.outputs.contains(id);
         let blobs = &mut recorded.blobs;
-        let before_state =
-            was.map(|found| state(before, found, has_outputs.then_some(!too_large.contains(id)), blobs));
+        let max = has_outputs.then_some(room.min(MAX_OUTPUTS));
+        let before_state = was.map(|cell| state(before, cell, max, blobs));
+        let outputs = before_state.as_ref().and_then(|state| state.outputs.as_ref());
+        let content = outputs.filter(|it| it.is_retained).and_then(|it| blobs.get(&it.digest));
+        room -= content.map_or(0, |content| content.len());
         let order = if after.cell(id).is_some() { after } else { &planned };
         let after_state = left.map(|(index, cell)| {
             let index = order.cell(id).map_or(index, |(index, _)| index);
-            state(order, (index, cell), has_outputs.then_some(false), blobs)
+            state(order, (index, cell), has_outputs.then_some(0), blobs)
         });
         let moved = match (&before_state, &after_state) {
             (Some(was), Some(is)) => {
@@ -104,45 +105,6 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
         recorded.metadata.extend(metadata_change(name, was.as_ref(), left.as_ref()).filter(|_| is_made));
     }
     recorded
-}
-
-/// The cells whose outputs `edits` remove or replace, and which are too large to be kept.
-pub fn too_large(before: &Notebook, edits: &[Edit]) -> Vec<CellId> {
-    let touched = Touched::by(edits);
-    let mut room = MAX_ALL_OUTPUTS;
-    let is_kept = |id: &CellId| {
-        let Some((_, cell)) = before.cell(id).filter(|(_, cell)| cell.output_count() > 0) else {
-            return true;
-        };
-        let mut left = Room(room.min(MAX_OUTPUTS));
-        let was = left.0;
-        let fits = cell.write_outputs(&mut left).is_ok();
-        room -= if fits { was - left.0 } else { 0 };
-        fits
-    };
-    let mut ids = touched.ids;
-    ids.retain(|id| touched.outputs.contains(id));
-    let (_, mut large): (Vec<_>, Vec<_>) = ids.into_iter().partition(is_kept);
-    // A run may show the same again.
-    let stays = |id: &CellId, edit: &Edit| {
-        matches!(edit, Edit::SetOutputs { id: of, .. } if of == id) && edit.is_applied(before)
-    };
-    large.retain(|id| !edits.iter().any(|edit| stays(id, edit)));
-    large
-}
-
-/// Counts what is written, which fails beyond this many bytes.
-struct Room(usize);
-
-impl io::Write for Room {
-    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.checked_sub(part.len()).ok_or(io::ErrorKind::FileTooLarge)?;
-        Ok(part.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn metadata_name(edit: &Edit) -> Option<&str> {
@@ -192,7 +154,20 @@ pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
     recorded
 }
 
-/// What was recorded of a member of the metadata.
+/// A cell as `content` has it, without its id. `None` if that is no longer stored.
+pub(crate) fn former_cell(id: &BlobId, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> Option<NewCell> {
+    let json = Json::parse(content(id)?).ok()?;
+    let text = |name: &str| json.member(name)?.text().map(String::from);
+    Some(NewCell {
+        metadata: json.member("metadata").filter(Json::is_object),
+        attachments: json.member("attachments"),
+        // Members that nbformat does not define may belong to other programs, and must survive a delete and its undo.
+        others: other_members(&json),
+        ..NewCell::new(CellType::from_name(&text("cell_type")?), text("source")?)
+    })
+}
+
+/// The recorded value of a member of the metadata.
 pub(crate) fn json(text: Option<&String>) -> Option<Json> {
     Json::parse(Bytes::from(text?.clone())).ok()
 }
@@ -202,11 +177,11 @@ fn is_same(one: &Cell, other: &Cell) -> bool {
     one.cell_type() == other.cell_type() && one.source() == other.source()
 }
 
-/// The state of a cell; with its outputs if `keeps` says whether they are kept.
+/// The state of a cell. If there is a `max`, it has the outputs, whose content is kept up to so many bytes.
 fn state(
     notebook: &Notebook,
     (index, cell): (usize, &Cell),
-    keeps: Option<bool>,
+    max: Option<usize>,
     blobs: &mut Blobs,
 ) -> CellState {
     let neighbour = |at: Option<usize>| Some(notebook.cells().get(at?)?.id().clone());
@@ -216,9 +191,9 @@ fn state(
         next: neighbour(index.checked_add(1)),
         revision: cell.revision().to_owned(),
         content: blobs.add(cell.content_json().bytes()),
-        outputs: keeps.map(|keeps| {
+        outputs: max.map(|max| {
             let items = cell.output_count();
-            let (digest, text) = outputs(cell, if keeps && items > 0 { MAX_OUTPUTS } else { 0 });
+            let (digest, text) = outputs(cell, if items > 0 { max } else { 0 });
             let is_retained = text.map(|text| blobs.insert(digest.clone(), text)).is_some();
             let times = cell.metadata().member(RUN_TIMES).map(|times| times.compact());
             OutputsState { digest, execution_count: cell.execution_count(), items, times, is_retained }
@@ -226,7 +201,7 @@ fn state(
     }
 }
 
-/// What tells the outputs of a cell from others.
+/// The digest that tells the outputs of a cell from others.
 pub(crate) fn digest(cell: &Cell) -> (BlobId, Option<u64>) {
     (outputs_digest(cell), cell.execution_count())
 }

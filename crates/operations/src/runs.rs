@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::BlobId;
-use crate::line_file::{LockedLines, read_from};
+use crate::line_file::{LockedLines, read_from, remove_old};
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 const FOLDER: &str = "runs";
 /// At this length, runs are removed until half of it is left.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
-/// How long the file of a kernel is kept on which nothing runs.
+/// The time for which the file of a kernel is kept on which nothing runs.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A run that is over, or the begin of another instance of the kernel.
@@ -95,7 +95,7 @@ struct Header {
     generation: String,
 }
 
-/// How far somebody has read.
+/// The position up to which somebody has read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadPosition {
     generation: String,
@@ -119,24 +119,24 @@ impl KernelRuns {
         let mut lines = LockedLines::open(&self.path, &self.path.with_extension("lock"))?;
         if lines.length == 0 {
             lines.append(&header())?;
-        } else if read_header(&mut lines.file)?.is_none() {
+        } else if read_header(&lines.file)?.is_none() {
             return Ok(());
         }
         lines.append(run)?;
         if lines.length > MAX_BYTES { lines.replace(&shortened(&fs::read(&self.path)?)?) } else { Ok(()) }
     }
 
-    /// What was added since `position`, which is then at the end. After runs were removed, everything is returned again.
+    /// The runs that were added since `position`, which is then at the end. After runs were removed, everything is returned again.
     pub fn read(&self, position: &mut ReadPosition) -> Vec<KernelRun> {
         self.try_read(position).unwrap_or_default()
     }
 
     fn try_read(&self, position: &mut ReadPosition) -> io::Result<Vec<KernelRun>> {
-        let mut file = File::open(&self.path)?;
+        let file = File::open(&self.path)?;
         if file.metadata()?.len() == position.offset {
             return Ok(Vec::new());
         }
-        let Some((generation, start)) = read_header(&mut file)? else { return Ok(Vec::new()) };
+        let Some((generation, start)) = read_header(&file)? else { return Ok(Vec::new()) };
         if generation != position.generation {
             *position = ReadPosition { generation, offset: start };
         }
@@ -170,22 +170,18 @@ fn shortened(text: &[u8]) -> io::Result<Vec<u8>> {
 /// For each run, whether it is the first or the last of its cell in the present instance, with its source, or the last at all.
 fn needed(all: &[KernelRun]) -> Vec<bool> {
     let present = all.last().map(|run| run.instance.as_str()).unwrap_or_default();
-    let is_of_a_cell = |run: &&KernelRun| run.cell.is_some();
-    let cell = |run: &'_ KernelRun| (run.notebook.clone(), run.cell.clone());
-    let mut kept = vec![false; all.len()];
+    let mut kept: Vec<bool> = all.iter().map(|run| run.cell.is_none() && run.instance == present).collect();
     let (mut firsts, mut lasts, mut sources) = (HashMap::new(), HashMap::new(), HashMap::new());
-    for (index, run) in all.iter().enumerate().filter(|(_, run)| is_of_a_cell(run)) {
-        lasts.insert(cell(run), index);
+    for (index, run) in all.iter().enumerate().filter(|(_, run)| run.cell.is_some()) {
+        let cell = (&run.notebook, &run.cell);
+        lasts.insert(cell, index);
         if run.instance == present {
-            firsts.entry(cell(run)).or_insert(index);
-            sources.insert((cell(run), run.source.as_str()), index);
+            firsts.entry(cell).or_insert(index);
+            sources.insert((cell, &run.source), index);
         }
     }
     for index in firsts.into_values().chain(lasts.into_values()).chain(sources.into_values()) {
         kept[index] = true;
-    }
-    for (index, run) in all.iter().enumerate() {
-        kept[index] |= run.cell.is_none() && run.instance == present;
     }
     kept
 }
@@ -194,21 +190,12 @@ fn header() -> Header {
     Header { version: VERSION, generation: Uuid::new_v4().simple().to_string() }
 }
 
-/// The generation, and where the first run begins; `None` for a file of a later version, or none of ours.
-fn read_header(file: &mut File) -> io::Result<Option<(String, u64)>> {
-    let mut text = [0; 256];
-    file.seek(SeekFrom::Start(0))?;
-    let mut length = 0;
-    while length < text.len() {
-        match file.read(&mut text[length..])? {
-            0 => break,
-            read => length += read,
-        }
-    }
-    let Some(end) = text[..length].iter().position(|byte| *byte == b'\n') else { return Ok(None) };
-    let header = serde_json::from_slice::<Header>(&text[..end]).ok();
-    let header = header.filter(|header| header.version <= VERSION);
-    Ok(header.map(|header| (header.generation, end as u64 + 1)))
+/// The generation, and the position of the first run; `None` for a file of a later version, or none of ours.
+fn read_header(file: &File) -> io::Result<Option<(String, u64)>> {
+    let mut line = Vec::new();
+    let end = BufReader::new(file).take(256).read_until(b'\n', &mut line)?;
+    let header = serde_json::from_slice::<Header>(&line).ok().filter(|header| header.version <= VERSION);
+    Ok(header.map(|header| (header.generation, end as u64)))
 }
 
 /// The runs in the text of a file. What is no run is skipped.
@@ -220,13 +207,7 @@ fn runs(text: &[u8]) -> impl Iterator<Item = KernelRun> {
 
 /// Removes the files of kernels on which nothing has run for long.
 pub(crate) fn prune(root: &Path, now: SystemTime) {
-    for entry in fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten() {
-        let modified = entry.metadata().and_then(|it| it.modified()).unwrap_or(now);
-        if now.duration_since(modified).is_ok_and(|age| age > MAX_AGE) {
-            // What stays is removed another time.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    remove_old(&root.join(FOLDER), now, MAX_AGE, |_| false);
 }
 
 #[cfg(test)]

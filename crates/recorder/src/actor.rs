@@ -1,4 +1,4 @@
-//! Who makes a change: the agent and its tool, for the record of operations.
+//! The author of a change: the agent and its tool, for the record of operations.
 //!
 //! It is local to the task, so that no function between has to pass it on.
 
@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use operations::SessionLock;
 
-/// Who makes a change.
+/// The author of a change.
 #[derive(Debug, Clone, Default)]
 pub struct Actor {
-    /// What the agent calls itself.
+    /// The agent's name for itself.
     pub agent: String,
     /// Gone if its session has ended, or was one call.
     pub session: Weak<SessionLock>,
@@ -43,7 +43,7 @@ pub async fn acting<F: Future>(actor: Actor, work: F) -> F::Output {
     ACTOR.scope(actor, work).await
 }
 
-/// Who acts now; nobody in particular outside of [`acting`].
+/// The present author; nobody in particular outside of [`acting`].
 pub fn current() -> Actor {
     ACTOR.try_with(Clone::clone).unwrap_or_default()
 }

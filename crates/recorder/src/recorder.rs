@@ -3,41 +3,39 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use kernel::earlier_widgets;
-use notebook::{CellId, Edit, Notebook};
+use notebook::{Edit, Notebook};
 use operations::{
-    Activities, Activity, Blobs, Creation, IdRecords, KernelRun, KernelRuns, LogError, Operation,
-    OperationKind, OperationLog, Recorded, RunAction, prune, record, too_large,
+    Activities, Activity, Blobs, IdRecords, KernelRun, KernelRuns, LogError, Operation, OperationKind,
+    OperationLog, Recorded, prune, record,
 };
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, KernelId, RunId};
+use place::{Error, ErrorKind, KernelId};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::actor::Actor;
 
-/// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
+/// The time for which an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);
-/// How long an answer waits until a run is recorded for later servers, which takes a millisecond unless the disk is slow.
+/// The time for which an answer waits until a run is recorded for later servers: a millisecond unless the disk is slow.
 const FLUSH_WAIT: Duration = Duration::from_millis(200);
 /// With more unwritten records than this, an answer waits as long, too.
 const BACKLOG: usize = 16;
-/// How long a reply may wait for what others have recorded, if they have: less than a millisecond unless the disk is slow.
+/// The time for which a reply waits for the records of others, if there are any: less than a millisecond unless the disk is slow.
 const NEWS_WAIT: Duration = Duration::from_secs(1);
-/// How long a question about the operations may take.
+/// The time that a question about the operations may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
-/// How many records are queued; further ones are dropped.
+/// The maximum number of queued records; further ones are dropped.
 const CAPACITY: usize = 1024;
 
 /// A larger state of widgets is not recorded, in bytes.
 const MAX_WIDGETS: usize = 32 * 1024 * 1024;
-/// How many cells a sentence names.
-const MAX_NAMED: usize = 5;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -59,7 +57,7 @@ pub struct Recorder {
     root: PathBuf,
     jobs: SyncSender<Job>,
     unwritten: Arc<AtomicUsize>,
-    /// Whether the last record could be written.
+    /// True if the last record could be written.
     is_working: Arc<AtomicBool>,
     logs: Mutex<HashMap<String, Arc<OperationLog>>>,
     warning: Arc<Warning>,
@@ -68,18 +66,15 @@ pub struct Recorder {
 
 /// A problem is reported once, not with each edit: in the log, and to the next agent that gets an answer.
 #[derive(Default)]
-struct Warning {
-    is_given: Mutex<bool>,
-    for_agent: Mutex<Option<String>>,
-}
+struct Warning(OnceLock<Mutex<Option<String>>>);
 
 impl Warning {
     fn give(&self, problem: &dyn std::fmt::Display) {
-        if !std::mem::replace(&mut *self.is_given.lock(), true) {
+        self.0.get_or_init(|| {
             let warning = format!("changes are applied, but not recorded, and cannot be undone: {problem}");
             tracing::warn!("{warning}");
-            *self.for_agent.lock() = Some(warning);
-        }
+            Mutex::new(Some(warning))
+        });
     }
 }
 
@@ -108,21 +103,10 @@ impl Recorder {
         })
     }
 
-    /// Records a change. Never waits. Returns what an agent should know: that an undo will not restore all of it.
-    pub fn record(&self, edit: RecordedEdit) -> Option<String> {
+    /// Records a change. Never waits.
+    pub fn record(&self, edit: RecordedEdit) {
         let log = self.log(&edit.notebook);
-        let lost = too_large(&edit.before, &edit.edits);
         self.append(move || append(&log, edit));
-        let named: Vec<&str> = lost.iter().take(MAX_NAMED).map(CellId::as_str).collect();
-        let whose = match lost.len() {
-            0 => return None,
-            1 => format!("cell {}", named[0]),
-            count if count > MAX_NAMED => format!("{count} cells ({}, …)", named.join(", ")),
-            _ => format!("cells {}", named.join(", ")),
-        };
-        Some(format!(
-            "The earlier outputs of {whose} are too large to be recorded: undo will not restore them."
-        ))
     }
 
     /// Records a checkpoint. Fails if that is not possible.
@@ -139,22 +123,13 @@ impl Recorder {
         })
     }
 
-    /// Records a checkpoint that nobody has asked for. Never waits.
-    pub fn checkpoint_later(&self, notebook: &str, actor: Actor, name: String) {
-        self.mark(notebook, actor, OperationKind::Checkpoint { name, is_automatic: true });
+    /// Records an operation that changes nothing. Never waits.
+    pub fn mark(&self, notebook: &str, actor: Actor, kind: OperationKind) {
+        let log = self.log(notebook);
+        self.append(move || append_mark(&log, actor, kind));
     }
 
-    /// Records that a notebook was made. Never waits.
-    pub fn created(&self, notebook: &str, actor: Actor, copy_of: Option<String>) {
-        self.mark(notebook, actor, OperationKind::Creation(Creation { copy_of }));
-    }
-
-    /// Records what somebody did to a run. Never waits.
-    pub fn acted(&self, notebook: &str, actor: Actor, run: RunId, action: RunAction) {
-        self.mark(notebook, actor, OperationKind::OnRun { run, action });
-    }
-
-    /// Who has changed notebooks since then, or is connected. Fails if that takes too long.
+    /// The agents that have changed notebooks since then, or are connected. Fails if that takes too long.
     pub async fn activities(&self, since: SystemTime) -> Result<Vec<Activity>, Error> {
         let (activities, root) = (self.activities.clone(), self.root.clone());
         self.question(move || activities.lock().read(&root, since)).await
@@ -208,7 +183,7 @@ impl Recorder {
         })
     }
 
-    /// What was recorded since the log of a notebook had `length` bytes, and how many it has now; without a `length` only these. Waits
+    /// The records since the log of a notebook had `length` bytes, and its present size; without a `length` only that. Waits
     /// for no record of this program. `None` if it takes too long.
     pub async fn recorded_since(&self, notebook: &str, length: Option<u64>) -> Option<(Vec<Operation>, u64)> {
         let log = self.log(notebook);
@@ -222,9 +197,9 @@ impl Recorder {
         timeout(NEWS_WAIT, reading).await.ok()?.ok()
     }
 
-    /// Why nothing is recorded. Returned once.
+    /// The reason why nothing is recorded. Returned once.
     pub fn take_warning(&self) -> Option<String> {
-        self.warning.for_agent.lock().take()
+        self.warning.0.get()?.lock().take()
     }
 
     /// Waits briefly for a pending record, if its success is uncertain: so that an answer says that nothing is recorded.
@@ -248,12 +223,6 @@ impl Recorder {
         if self.jobs.try_send(Box::new(move || _ = done.send(()))).is_ok() {
             let _ = timeout(limit, is_done).await;
         }
-    }
-
-    /// Records an operation that changes nothing.
-    fn mark(&self, notebook: &str, actor: Actor, kind: OperationKind) {
-        let log = self.log(notebook);
-        self.append(move || append_mark(&log, actor, kind));
     }
 
     fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {

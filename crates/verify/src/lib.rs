@@ -213,11 +213,10 @@ async fn apply(
     // The state of widgets is recorded with the outputs, whoever else changes it.
     let all = edits.iter().cloned().chain(widgets_after(&before, &edits, widgets)).collect();
     let applied = notebook.document().apply(all, expected).await?;
-    let record = |recorder: &Recorder| {
-        recorder.record(runs::change_by(notebook, run, before, applied.notebook, edits))
-    };
-    let lost = recorder.and_then(record).map(|lost| format!(" {lost}")).unwrap_or_default();
-    Ok((format!("The fresh outputs of {count} cells were applied; {}.{lost}", applied.saved), changed))
+    if let Some(recorder) = recorder {
+        recorder.record(runs::change_by(notebook, run, before, applied.notebook, edits));
+    }
+    Ok((format!("The fresh outputs of {count} cells were applied; {}.", applied.saved), changed))
 }
 
 /// The state of the widgets that a notebook shows after these edits, of which `fresh` has all of the kernel. `None` if it shows none, or

@@ -1,4 +1,4 @@
-//! Which cell last assigned each variable of a kernel: from the names of the cells and the runs of this process.
+//! Finds the cell that last assigned each variable of a kernel: from the names of the cells and the runs of this process.
 
 use std::collections::HashMap;
 

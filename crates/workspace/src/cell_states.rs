@@ -1,4 +1,4 @@
-//! Which cells of a notebook are stale, in any place: from its cells, the runs on its kernel and the kernel as it is now.
+//! Finds the stale cells of a notebook, in any place: from its cells, the runs on its kernel and the kernel as it is now.
 //!
 //! It is asked far more often than it changes, so what was found is kept with all that it depends on.
 
@@ -46,7 +46,7 @@ impl CellStates {
         cells.filter(|(index, _)| self.is_stale(*index)).map(|(_, cell)| cell.id()).collect()
     }
 
-    /// What the cell at this index uses and no cell above defines. Nothing for a cell that has run well as it is, in the present
+    /// The names that the cell at this index uses and no cell above defines. None for a cell that has run well as it is, in the present
     /// kernel, which may have got the name from elsewhere.
     pub fn undefined(&self, index: usize) -> impl Iterator<Item = &Undefined> {
         let has_run_well = self.judged.has_run_well(index);
@@ -134,7 +134,7 @@ impl Workspace {
         }
     }
 
-    /// What cells of `after` use and no cell above defines, where that was not so in `before`, in a fresh kernel.
+    /// The names that cells of `after` use and no cell above defines, where that was not so in `before`, in a fresh kernel.
     pub fn newly_undefined(
         &self,
         opened: &OpenNotebook,

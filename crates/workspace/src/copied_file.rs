@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use place::{Error, ErrorKind, FileContent, NextStep, progress};
 use sha2::{Digest as _, Sha256};
 
-/// How many bytes are copied between two lines of progress.
+/// The number of bytes between two lines of progress.
 const REPORTED: u64 = 16 << 20;
 
 /// A file after it was copied.
@@ -21,7 +21,7 @@ pub struct CopiedFile {
     pub sha256: String,
 }
 
-/// What has passed so far.
+/// The content that has passed so far.
 #[derive(Default)]
 pub(crate) struct Passed {
     size: u64,

@@ -1,4 +1,4 @@
-//! What all sessions of one server share: open notebooks, kernels, runs. It uses places by their traits and names none.
+//! The state that all sessions of one server share: open notebooks, kernels, runs. It uses places by their traits and names none.
 
 mod assignments;
 mod cell_states;
@@ -6,8 +6,6 @@ mod copied_file;
 mod executed_later;
 mod file_digests;
 mod idle;
-mod leftovers;
-mod limits;
 mod open_notebooks;
 mod places;
 mod session;
@@ -19,7 +17,6 @@ pub use cell_states::CellStates;
 pub use copied_file::CopiedFile;
 pub use executed_later::executed_later;
 pub use kernel::widget_text;
-pub use limits::Limits;
 pub use operations::{
     Activity, BlobId, CellChange as OperationChange, CellState, Operation, OperationId, OperationKind,
     OutputsState, PERSON, RunAction, Since, UndoScope, outputs_digest, summary,
@@ -27,4 +24,4 @@ pub use operations::{
 pub use places::{ConnectScope, Located, Places};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState as StaleJudgement, Obstacle, Plan, StaleState};
-pub use workspace::{Settings, Workspace};
+pub use workspace::{Limits, Settings, Workspace};

@@ -13,13 +13,12 @@ use tokio_util::task::AbortOnDropHandle;
 mod names;
 
 pub use names::Located;
-use names::Names;
 pub(crate) use names::moved;
 
-/// How long it is not asked again which machines run.
+/// The time for which a list of the running machines counts as new.
 const MACHINES_FRESH: Duration = Duration::from_secs(1);
 
-/// Which sessions work in a server after connecting to it.
+/// The sessions that work in a server after connecting to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectScope {
     /// The session that connected.
@@ -103,28 +102,6 @@ impl Places {
         &self.first
     }
 
-    /// The place that a path names, for an agent that works in `current`; `None` if it names none.
-    pub(crate) fn named_by(
-        &self,
-        path: &NotebookPath,
-        current: &Arc<dyn Place>,
-    ) -> Result<Option<Located>, Error> {
-        self.names(&self.all()).find(path, current)
-    }
-
-    /// Whether a path begins with the name of a place, or of a kind of place.
-    pub(crate) fn are_named_by(&self, path: &NotebookPath) -> bool {
-        self.names(&self.all()).are_in(path)
-    }
-
-    fn names<'a>(&self, places: &'a [Arc<dyn Place>]) -> Names<'a> {
-        Names {
-            places,
-            connectable: self.connector.as_ref().map_or("", |connector| connector.scheme()),
-            startable: self.machines().map_or("", |machines| machines.scheme()),
-        }
-    }
-
     /// Machines that agents can start, from now on.
     pub fn use_machines(&self, machines: Arc<dyn Machines>) {
         self.has_login.store(machines.is_present(), Ordering::Relaxed);
@@ -181,15 +158,9 @@ impl Places {
     pub(crate) fn note_machines(&self, running: &[Arc<dyn Place>]) {
         let scheme = self.machines().map_or("", |machines| machines.scheme());
         let is_running = |place: &Arc<dyn Place>| running.iter().any(|it| Arc::ptr_eq(it, place));
-        let new: Vec<_> = {
-            let mut known = self.known();
-            known.places.retain(|place| place.scheme() != scheme || is_running(place));
-            let is_new = |place: &&Arc<dyn Place>| !known.places.iter().any(|it| Arc::ptr_eq(it, place));
-            running.iter().filter(is_new).cloned().collect()
-        };
-        for place in new {
-            self.watch(&*place);
-            self.known().places.push(place);
+        self.known().places.retain(|place| place.scheme() != scheme || is_running(place));
+        for place in running {
+            self.add_machine(place);
         }
     }
 
@@ -200,9 +171,23 @@ impl Places {
 
     /// Records that a machine runs.
     pub fn add_machine(&self, machine: &Arc<dyn Place>) {
-        let is_other = |place: &Arc<dyn Place>| place.scheme() == machine.scheme();
-        let others = self.all().into_iter().filter(is_other);
-        self.note_machines(&others.chain([machine.clone()]).collect::<Vec<_>>());
+        if !self.all().iter().any(|place| Arc::ptr_eq(place, machine)) {
+            self.add(machine);
+        }
+    }
+
+    /// Makes a place the newest one.
+    fn add(&self, place: &Arc<dyn Place>) {
+        let is_new = {
+            let places = &mut self.known().places;
+            let before = places.len();
+            places.retain(|other| !Arc::ptr_eq(other, place));
+            places.push(place.clone());
+            places.len() > before
+        };
+        if is_new {
+            self.watch(&**place);
+        }
     }
 
     /// Whether agents can connect to servers.
@@ -220,23 +205,14 @@ impl Places {
         };
         let connected = connector.connect(spec).await?;
         let place = &connected.place;
-        let is_new = {
-            let mut known = self.known();
-            let is_new = !known.places.iter().any(|known| Arc::ptr_eq(known, place));
-            known.places.retain(|known| !Arc::ptr_eq(known, place));
-            known.places.push(place.clone());
-            match scope {
-                ConnectScope::Session => {}
-                ConnectScope::Stateless => known.common = Some(place.clone()),
-                ConnectScope::All => {
-                    known.default_place = place.clone();
-                    known.common = None;
-                }
+        self.add(place);
+        match scope {
+            ConnectScope::Session => {}
+            ConnectScope::Stateless => self.known().common = Some(place.clone()),
+            ConnectScope::All => {
+                let mut known = self.known();
+                (known.default_place, known.common) = (place.clone(), None);
             }
-            is_new
-        };
-        if is_new {
-            self.watch(&**place);
         }
         if scope != ConnectScope::Session {
             self.capabilities_changed();

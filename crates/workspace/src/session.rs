@@ -13,10 +13,9 @@ use place::{Error, ErrorKind, Kernel, Mode, NextStep, NotebookPath, Place, Sessi
 use render::ShownOutputs;
 use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 
-use crate::limits::Limits;
 use crate::places::Located;
 use crate::shown_paths::ShownPaths;
-use crate::workspace::Workspace;
+use crate::workspace::{Limits, Workspace};
 
 mod cell_lookup;
 mod copy;
@@ -63,7 +62,7 @@ impl PerAgent {
 
 #[derive(Default)]
 struct SessionState {
-    /// What the agent calls itself.
+    /// The agent's name for itself.
     agent: Option<String>,
     /// The place that it has chosen.
     place: Option<Arc<dyn Place>>,
@@ -77,8 +76,6 @@ struct SessionState {
     seen: HashMap<NotebookPath, SeenCells>,
     /// The notebooks that it has changed.
     edited: HashSet<NotebookPath>,
-    /// What its changes have removed without a record.
-    not_recorded: Vec<String>,
 }
 
 impl Session {
@@ -105,12 +102,12 @@ impl Session {
         &self.shown_outputs
     }
 
-    /// What all sessions share.
+    /// The workspace that all sessions share.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 
-    /// What the agent calls itself, for those who work on the same notebooks.
+    /// Names the agent, for others who work on the same notebooks.
     pub fn introduce(&self, agent: String) {
         // No agent passes for the person, or for their ways in, however the name is written.
         let words = agent.to_lowercase();
@@ -198,7 +195,6 @@ impl Session {
             is_used
         };
         let mut kernels = if is_used { Vec::new() } else { opened.leave(self.id, ends) };
-        self.workspace.session_closed();
         kernels.retain(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
         if !kernels.is_empty() {
             self.workspace.notebooks().close(&opened);
@@ -328,11 +324,12 @@ impl Session {
 
     /// Fails if the session has as many notebooks open as it may, and this is another.
     fn check_room_for(&self, path: &NotebookPath) -> Result<(), Error> {
-        let state = self.state();
-        if state.homes.contains_key(path) {
+        let (state, limit) = (self.state(), self.workspace.settings().limits.notebooks);
+        if state.homes.contains_key(path) || state.homes.len() < limit {
             return Ok(());
         }
-        self.workspace.settings().limits.check_notebooks(state.homes.len())
+        let cause = format!("This session has reached its limit of open notebooks ({}).", state.homes.len());
+        Err(Error::new(ErrorKind::LimitReached, cause, NextStep::CloseNotebook))
     }
 
     async fn check_is_no_other(&self, name: &str, wanted: &Located) -> Result<(), Error> {
@@ -377,7 +374,6 @@ impl Drop for Session {
         for opened in self.workspace.open_notebooks() {
             opened.forget(self.id);
         }
-        self.workspace.session_closed();
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use place::{NotebookPath, Place};
 
-/// How many paths are remembered. Then the one that was first shown longest ago is forgotten.
+/// The maximum number of paths that are remembered. Then the one that was first shown longest ago is forgotten.
 pub(crate) const MAX_PATHS: usize = 10_000;
 
 /// Paths without a prefix, with the place that each was shown for.

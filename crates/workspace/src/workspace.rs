@@ -1,43 +1,54 @@
-//! What all sessions of a process share: places, open notebooks, runs.
+//! The state that all sessions of a process share: places, open notebooks, runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{OptionFuture, join, join_all};
 use operations::IdRecords;
 use packages::InstallationTurns;
-use place::{Connector, Error, Leftovers, Machines, Mode, Place, SessionId};
+use place::{Connector, EarlierRuns, Error, Leftovers, Machines, Mode, Place, SessionId};
 use recorder::Recorder;
 use render::Budget;
 use runs::{Journal, OpenNotebook, Runner};
-use tokio::runtime::Handle;
+use tokio::sync::OnceCell;
 
 use crate::file_digests::FileDigests;
-use crate::idle::IdleSweep;
-use crate::leftovers::LeftoverReport;
-use crate::limits::Limits;
+use crate::idle::suspend_unused;
 use crate::open_notebooks::OpenNotebooks;
 use crate::places::{Located, Places};
 use crate::session::PerAgent;
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the last records may take after that.
+/// The time that the last records may take after that.
 const LAST_RECORDS: Duration = Duration::from_secs(1);
-/// How much of the shutdown is for the last outputs of runs that the kernel continues without us.
+/// The part of the shutdown for the last outputs of runs that the kernel continues without us.
 const LAST_OUTPUTS: Duration = Duration::from_secs(1);
 /// Codex ends a call after 60 s unless it is configured otherwise; other clients wait longer.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(50);
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The operator's limits for each session, so that one agent cannot use up a machine that others share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The number of open notebooks.
+    pub notebooks: usize,
+    /// The number of unfinished runs. Cells that are run in order count as one run.
+    pub runs: usize,
+}
+
+impl Limits {
+    pub(crate) const NONE: Self = Self { notebooks: usize::MAX, runs: usize::MAX };
+}
 
 /// Settings of the operator.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The largest reply.
     pub budget: Budget,
-    /// How long a call waits for a run if the agent gives no timeout.
+    /// The time for which a call waits for a run if the agent gives no timeout.
     pub default_timeout: Duration,
     /// The longest timeout that an agent can give.
     pub max_timeout: Duration,
@@ -54,7 +65,7 @@ impl Default for Settings {
             budget: Budget::default(),
             default_timeout: DEFAULT_TIMEOUT,
             max_timeout: DAY,
-            limits: Limits::default(),
+            limits: Limits::NONE,
             run_suffix: String::new(),
             asks_for_changes: true,
         }
@@ -67,13 +78,13 @@ pub struct Workspace {
     settings: Settings,
     runner: Arc<Runner>,
     notebooks: Arc<OpenNotebooks>,
-    idle_sweep: IdleSweep,
-    runtime: Handle,
     sessions: AtomicU64,
     /// For all agents without sessions together.
     common: PerAgent,
     installation_turns: InstallationTurns,
-    left: LeftoverReport,
+    /// The leftovers of earlier servers, as the first reply of this one reports them.
+    left: OnceCell<Arc<Leftovers>>,
+    is_left_reported: AtomicBool,
     files: FileDigests,
 }
 
@@ -90,17 +101,18 @@ impl Workspace {
         settings: Settings,
         connector: Option<Arc<dyn Connector>>,
     ) -> Arc<Self> {
+        let notebooks = Arc::default();
+        suspend_unused(&notebooks);
         Arc::new(Self {
             places: Places::new(place, others, connector),
             common: PerAgent::new(settings.limits),
             runner: Runner::new(settings.run_suffix.clone(), settings.asks_for_changes),
             settings,
-            notebooks: Arc::default(),
-            idle_sweep: IdleSweep::default(),
-            runtime: Handle::current(),
+            notebooks,
             sessions: AtomicU64::new(0),
             installation_turns: InstallationTurns::default(),
-            left: LeftoverReport::default(),
+            left: OnceCell::new(),
+            is_left_reported: AtomicBool::new(false),
             files: FileDigests::default(),
         })
     }
@@ -144,18 +156,29 @@ impl Workspace {
         self.runner.recorder()
     }
 
-    /// What earlier servers have left; `None` once it was reported to an agent.
+    /// The leftovers of earlier servers; `None` once they were reported to an agent.
     pub async fn leftovers(&self) -> Option<Arc<Leftovers>> {
-        self.left.unreported(&self.places.all()).await
+        let find = async {
+            let places = self.places.all();
+            let of_places = places.iter().filter_map(|it| it.earlier_runs()).map(EarlierRuns::leftovers);
+            let mut all = Leftovers::default();
+            for Leftovers { kernels, runs, warnings } in join_all(of_places).await {
+                all.kernels.extend(kernels);
+                all.runs.extend(runs);
+                all.warnings.extend(warnings);
+            }
+            Arc::new(all)
+        };
+        if self.has_reported_leftovers() { None } else { Some(self.left.get_or_init(|| find).await.clone()) }
     }
 
     pub(crate) fn has_reported_leftovers(&self) -> bool {
-        self.left.is_reported()
+        self.is_left_reported.load(Ordering::Relaxed)
     }
 
-    /// What was left is about to be reported to an agent. `false` if that was done before.
+    /// Notes that the leftovers are about to be reported to an agent. `false` if that was done before.
     pub fn report_leftovers(&self, left: &Leftovers) -> bool {
-        let is_first = self.left.report();
+        let is_first = !self.is_left_reported.swap(true, Ordering::Relaxed);
         if is_first {
             self.runner.reported(&left.runs);
         }
@@ -244,20 +267,7 @@ impl Workspace {
         &self.common
     }
 
-    /// Called when a session leaves notebooks: suspends unused ones after a while.
-    pub(crate) fn session_closed(&self) {
-        self.idle_sweep.start(&self.notebooks, &self.runtime);
-    }
-
     pub(crate) fn new_session(&self) -> SessionId {
         SessionId::new(self.sessions.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl std::fmt::Debug for Workspace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workspace")
-            .field("place", &self.places.default_place().description())
-            .finish_non_exhaustive()
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn run_cells(
         let cell = &notebook.cells()[*index];
         let series = InSeries { may_fail: CellTags::of(cell).may_fail, is_next: position > 0 };
         let (id, source) = (cell.id().clone(), cell.source().into_owned());
-        let run = session.run_in_series(target.clone(), id, source, series)?;
+        let run = session.run_as(target.clone(), Some(id), source, Some(series))?;
         let name = prepared.name(*index);
         log.begin(&name, &cell.first_line());
         tokio::select! {

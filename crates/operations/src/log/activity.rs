@@ -1,4 +1,4 @@
-//! Who works on which notebooks, as far as the records tell: for people.
+//! The agents that work on notebooks, as far as the records tell: for people.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,15 +7,14 @@ use std::time::SystemTime;
 
 use notebook::CellId;
 
-use super::lines::{Header, LOG, operations};
-use super::sessions;
+use super::{Header, LOG, operations, sessions};
 
-/// What the record of a notebook tells of one agent.
+/// The record of a notebook about one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// The identity of the notebook.
     pub notebook: String,
-    /// What the agent calls itself.
+    /// The agent's name for itself.
     pub agent: String,
     /// Empty if each of its calls is a session.
     pub session: String,
@@ -45,7 +44,7 @@ impl Activities {
             let log = entry.path().join(LOG);
             let Ok(metadata) = fs::metadata(&log) else { continue };
             let known = self.known.remove(&log).filter(|(length, _)| *length == metadata.len());
-            // What nobody has changed for a day is read only if it was read before.
+            // A log that nobody has changed for a day is read only if it was read before.
             let is_old = metadata.modified().is_ok_and(|at| at < since);
             if let Some(known) = known.or_else(|| (!is_old).then(|| (metadata.len(), activities(&log)))) {
                 found.insert(log, known);

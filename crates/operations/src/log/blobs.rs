@@ -71,13 +71,13 @@ pub(super) fn sizes(log: &Path) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// How many bytes all contents take.
+/// The size of all contents, in bytes.
 pub(super) fn size(log: &Path) -> u64 {
     sizes(log).iter().map(|(_, size)| size).sum()
 }
 
 /// Removes a content.
 pub(super) fn remove(log: &Path, name: &str) {
-    // What stays is removed another time.
+    // A file that stays is removed another time.
     let _ = fs::remove_file(log.join(FOLDER).join(name));
 }

@@ -1,4 +1,4 @@
-//! Which of the sessions that have changed notebooks are connected. Each holds a lock on a file of its own, which the system
+//! Tells which sessions that have changed notebooks are connected. Each holds a lock on a file of its own, which the system
 //! releases however the session's program ends.
 
 use std::fs::{self, File};
@@ -9,9 +9,11 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
+use crate::line_file::remove_old;
+
 /// Beside the logs.
 const FOLDER: &str = "sessions";
-/// How old the file of a session is at least that is removed because its program was killed.
+/// The age from which the file of a session is removed because its program was killed.
 const MIN_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Shows other programs that a session is connected, from its first change until this is dropped.
@@ -33,7 +35,7 @@ impl SessionLock {
         &self.name
     }
 
-    /// Where this is not possible, the session counts as one that has ended.
+    /// If this is not possible, the session counts as one that has ended.
     pub(super) fn hold(&self, root: &Path) {
         let mut held = self.held.lock();
         if held.is_none() {
@@ -54,7 +56,7 @@ impl SessionLock {
 impl Drop for SessionLock {
     fn drop(&mut self) {
         if let Some((path, _)) = self.held.get_mut() {
-            // What stays is removed another time.
+            // A file that stays is removed another time.
             let _ = fs::remove_file(path);
         }
     }
@@ -69,12 +71,7 @@ pub(super) fn is_connected(root: &Path, name: &str) -> bool {
 
 /// Removes the files of sessions whose programs were killed.
 pub(super) fn prune(root: &Path, now: SystemTime) {
-    for entry in fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten() {
-        let made = entry.metadata().and_then(|it| it.modified()).unwrap_or(now);
-        if now.duration_since(made).is_ok_and(|age| age > MIN_AGE) && !is_locked(&entry.path()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    remove_old(&root.join(FOLDER), now, MIN_AGE, is_locked);
 }
 
 fn is_locked(path: &Path) -> bool {

@@ -148,15 +148,15 @@ fn several_programs_append_at_once() {
 fn the_oldest_operations_are_removed() {
     let root = tempfile::tempdir().unwrap();
     let log = OperationLog::new(root.path(), "x");
-    for count in 0..700 {
+    for count in 0..2200 {
         append(&log, &format!("{count}"));
     }
     let kept = tools(&log);
-    assert!((500..=600).contains(&kept.len()), "{}", kept.len());
-    assert_eq!(kept.last().unwrap(), &(700, "699".to_owned()));
+    assert!((2000..=2100).contains(&kept.len()), "{}", kept.len());
+    assert_eq!(kept.last().unwrap(), &(2200, "2199".to_owned()));
     // No operation here names its content.
     assert!(log.content(&BlobId::of(b"0")).is_none());
-    assert_eq!(append(&log, "next"), 701);
+    assert_eq!(append(&log, "next"), 2201);
 }
 
 #[cfg(unix)]

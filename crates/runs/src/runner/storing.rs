@@ -63,8 +63,7 @@ impl Runner {
         // What was replaced since is not its own.
         edits.extend(late.filter_map(|late| outputs::outputs(&late)).filter(|edit| edit.is_applied(&after)));
         let Some(recorder) = self.recorder().filter(|_| !edits.is_empty()) else { return };
-        let change = outputs::change_by(notebook, run, before, after, edits);
-        recorder.record(change).into_iter().for_each(|note| run.note(note));
+        recorder.record(outputs::change_by(notebook, run, before, after, edits));
     }
 
     /// Writes what a run has updated that other cells show: "saved" holds for that, too.

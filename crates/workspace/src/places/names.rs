@@ -1,9 +1,11 @@
-//! Which place a path names: `local:x.ipynb`, `http://h:8888/x.ipynb`.
+//! The place that a path names: `local:x.ipynb`, `http://h:8888/x.ipynb`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use place::{Error, ErrorKind, NextStep, NotebookPath, Place};
+
+use super::Places;
 
 /// A path, and the place in which it leads to something.
 #[derive(Clone)]
@@ -20,21 +22,16 @@ impl Located {
     }
 }
 
-/// The names of all places, and of the kind of servers that could be connected.
-pub(super) struct Names<'a> {
-    /// The newest is the last.
-    pub(super) places: &'a [Arc<dyn Place>],
-    /// The scheme of servers that agents can connect to; empty if they cannot.
-    pub(super) connectable: &'a str,
-    /// The scheme of machines that agents can start; empty if they cannot.
-    pub(super) startable: &'a str,
-}
-
-impl Names<'_> {
+impl Places {
     /// The place that `path` names, for an agent that works in `current`; `None` if it names none. Fails if it names
     /// more than one place, or a kind of place of which there is none.
-    pub(super) fn find(&self, path: &str, current: &Arc<dyn Place>) -> Result<Option<Located>, Error> {
-        let named = self.present().filter_map(|place| Some((place, place.strip_name(path)?)));
+    pub(crate) fn named_by(
+        &self,
+        path: &NotebookPath,
+        current: &Arc<dyn Place>,
+    ) -> Result<Option<Located>, Error> {
+        let present = self.present();
+        let named = present.iter().filter_map(|place| Some((place, place.strip_name(path)?)));
         // The longest name wins, since one server may be below another: of `srv/` and `srv/lab/`, `srv/lab/x.ipynb` is in
         // the second. Among equal names the agent's own place wins, then the newest: it may have a renewed token.
         let longest =
@@ -43,9 +40,13 @@ impl Names<'_> {
             return Ok(Some(Located::new(place, rest)));
         }
         let Some((scheme, rest)) = self.split_scheme(path) else { return Ok(None) };
-        let places = self.of_scheme(scheme);
+        // One place of each name: the newest.
+        let mut seen = HashSet::new();
+        let of_scheme = present.iter().rev().filter(|place| place.scheme() == scheme);
+        let places: Vec<_> = of_scheme.filter(|place| seen.insert(place.name())).collect();
+        let is_machine = self.machines().is_some_and(|machines| machines.scheme() == scheme);
         match &places[..] {
-            [] if scheme == self.startable => Err(Error::new(
+            [] if is_machine => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!("\"{scheme}:\" names a machine, and none is running."),
                 NextStep::StartMachine,
@@ -59,7 +60,10 @@ impl Names<'_> {
             [place] => Ok(Some(Located::new(place, rest))),
             _ => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("\"{scheme}:\" names more than one {}.", self.kind(scheme)),
+                format!(
+                    "\"{scheme}:\" names more than one {}.",
+                    if is_machine { "machine" } else { "server" }
+                ),
                 NextStep::NamePlace {
                     paths: places.iter().map(|it| format!("{}{rest}", it.name())).collect(),
                 },
@@ -68,31 +72,24 @@ impl Names<'_> {
     }
 
     /// Whether a path begins with the name of a place, or of a kind of place.
-    pub(super) fn are_in(&self, path: &str) -> bool {
-        self.places.iter().any(|place| place.strip_name(path).is_some()) || self.split_scheme(path).is_some()
+    pub(crate) fn are_named_by(&self, path: &NotebookPath) -> bool {
+        self.all().iter().any(|place| place.strip_name(path).is_some()) || self.split_scheme(path).is_some()
     }
 
-    /// Those that have not ended.
-    fn present(&self) -> impl Iterator<Item = &Arc<dyn Place>> {
-        self.places.iter().filter(|place| self.startable != place.scheme() || place.is_present())
-    }
-
-    fn kind(&self, scheme: &str) -> &'static str {
-        if scheme == self.startable { "machine" } else { "server" }
+    /// All places but machines that have ended. The newest is the last.
+    fn present(&self) -> Vec<Arc<dyn Place>> {
+        let mut places = self.all();
+        places.retain(|place| !self.is_machine(place) || place.is_present());
+        places
     }
 
     fn split_scheme<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let (scheme, rest) = path.split_once(':').filter(|(scheme, _)| !scheme.is_empty())?;
-        let is_known = [self.connectable, self.startable].contains(&scheme)
-            || self.places.iter().any(|place| place.scheme() == scheme);
-        is_known.then_some((scheme, rest))
-    }
-
-    /// One place of each name: the newest.
-    fn of_scheme(&self, scheme: &str) -> Vec<&Arc<dyn Place>> {
-        let mut seen = HashSet::new();
-        let of_scheme: Vec<_> = self.present().filter(|place| place.scheme() == scheme).collect();
-        of_scheme.into_iter().rev().filter(|place| seen.insert(place.name())).collect()
+        let connectable = self.connector.as_ref().map(|connector| connector.scheme());
+        let startable = self.machines().map(|machines| machines.scheme());
+        let is_scheme = [connectable, startable].contains(&Some(scheme))
+            || self.all().iter().any(|place| place.scheme() == scheme);
+        is_scheme.then_some((scheme, rest))
     }
 }
 

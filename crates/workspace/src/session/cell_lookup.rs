@@ -1,10 +1,9 @@
 //! Finds the cell that an agent means, and remembers the cells that it has seen.
 
-use notebook::{CellId, CellRef, Notebook};
+use notebook::{CellId, CellRef, Edit, Notebook};
 use place::{Error, ErrorKind, Expected, NextStep, NotebookPath};
 
 use super::Session;
-use super::seen_cells::SeenDifference;
 
 /// The reference to the cell with the person's cursor. No id contains an `@`.
 const SELECTED: &str = "@selected";
@@ -85,7 +84,7 @@ impl Session {
         Err(Error::new(ErrorKind::Conflict, cause, NextStep::NameCell))
     }
 
-    /// What a cell must be before this agent changes it: the revision `claimed`, or else the one that it was shown.
+    /// The state that a cell must have before this agent changes it: the revision `claimed`, or else the one that it was shown.
     pub fn expected(&self, path: &NotebookPath, id: &CellId, claimed: Option<String>) -> Expected {
         let seen = || self.state().seen.get(path)?.revisions.get(id).cloned();
         Expected { id: id.clone(), revision: claimed.or_else(seen), read: None }
@@ -107,20 +106,11 @@ impl Session {
     }
 
     /// Records what the agent knows after its own edits.
-    pub(super) fn changed(
-        &self,
-        path: &NotebookPath,
-        before: &Notebook,
-        after: &Notebook,
-        changes: &[SeenDifference],
-    ) {
-        if changes.is_empty() {
-            return;
-        }
+    pub(super) fn changed(&self, path: &NotebookPath, before: &Notebook, after: &Notebook, edits: &[Edit]) {
         let mut state = self.state();
         let seen = state.seen.entry(path.clone()).or_default();
-        for change in changes {
-            seen.changed_by_agent(change, before, after);
+        for edit in edits {
+            seen.changed_by_agent(edit, before, after);
         }
     }
 

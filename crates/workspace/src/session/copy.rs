@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use notebook::{Edit, NewCell, Notebook};
 use place::{
-    Error, ErrorKind, Existing, Expected, FileContent, Mode, NextStep, NotebookPath, Place, SaveStatus,
-    is_same_text,
+    Error, ErrorKind, Existing, Expected, FileContent, Mode, NextStep, NotebookPath, SaveStatus, is_same_text,
 };
 use runs::OpenNotebook;
 
@@ -26,7 +25,7 @@ pub struct CopiedNotebook {
     pub is_reduced: bool,
 }
 
-/// What copying a notebook would do.
+/// The effect of copying a notebook.
 #[derive(Debug, Clone)]
 pub struct CopyPreview {
     /// The path of the copy, as it is shown to the agent.
@@ -34,11 +33,11 @@ pub struct CopyPreview {
     pub cells: usize,
     /// The difference in the notebook that is there, cell by cell; `None` if the copy would be a new file.
     pub replaces: Option<String>,
-    /// Why a later start may execute it: see [`executed_later`](crate::executed_later).
+    /// The reason why a later start may execute it: see [`executed_later`](crate::executed_later).
     pub executed_later: Option<&'static str>,
 }
 
-/// What copying a file would do.
+/// The effect of copying a file.
 #[derive(Debug, Clone)]
 pub struct FilePreview {
     /// The path of the copy, as it is shown to the agent.
@@ -47,7 +46,7 @@ pub struct FilePreview {
     pub size: Option<u64>,
     /// Whether there is a file that would be replaced.
     pub replaces: bool,
-    /// Why a later start may execute it, or what it contains: see [`executed_later`](crate::executed_later).
+    /// The reason why a later start may execute it, or what it contains: see [`executed_later`](crate::executed_later).
     pub executed_later: Option<&'static str>,
 }
 
@@ -67,7 +66,7 @@ impl Session {
         Ok(copied)
     }
 
-    /// What copying a file would do. Fails as that would, and touches nothing.
+    /// The effect of copying a file. Fails as that would, and touches nothing.
     pub async fn preview_file(&self, from: &str, to: &str, existing: Existing) -> Result<FilePreview, Error> {
         let (source, target) =
             (self.locate(&from.into()).await?, self.copy_target(&in_folder(to, from)).await?);
@@ -105,10 +104,25 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.replacement(from, &notebook, target, existing).await?.make(self).await
+        let Replacement { opened, before, edits, is_reduced } =
+            self.replacement(from, &notebook, target, existing).await?;
+        // Cells that somebody changes during the copy are not deleted.
+        let expected = before.cells().iter().map(Expected::unchanged);
+        let applied = self.edit(&opened, &before, edits, expected.collect()).await;
+        let applied = applied.map_err(|error| match error.kind {
+            // The next step of an edit is not that of a copy.
+            ErrorKind::Conflict | ErrorKind::NotFound => Error {
+                next: NextStep::TryAgain,
+                cause: format!("{} changed while it was being replaced: {}", opened.path(), error.cause),
+                ..error
+            },
+            _ => error,
+        })?;
+        let path = self.shown(opened.place(), opened.path());
+        Ok(CopiedNotebook { path, cells: applied.notebook.cells().len(), saved: applied.saved, is_reduced })
     }
 
-    /// What copying a notebook would do. Fails as that would, and touches nothing.
+    /// The effect of copying a notebook. Fails as that would, and touches nothing.
     pub async fn preview_copy(
         &self,
         from: &OpenNotebook,
@@ -128,11 +142,11 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        let Replacement { place, opened, before, edits, .. } =
+        let Replacement { opened, before, edits, .. } =
             self.replacement(from, &notebook, target, existing).await?;
         let diff = self.preview(&opened, &before, &edits, &[])?;
-        let executed_later = executed_later_in(&*place, opened.path()).await;
-        let path = self.shown(&place, opened.path());
+        let executed_later = executed_later_in(&**opened.place(), opened.path()).await;
+        let path = self.shown(opened.place(), opened.path());
         Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff), executed_later })
     }
 
@@ -165,7 +179,7 @@ impl Session {
         Ok(target)
     }
 
-    /// What a path to be written means. One that begins like the name of a place is refused if there is no such place: a file
+    /// The meaning of a path to be written. One that begins like the name of a place is refused if there is no such place: a file
     /// of that name is hardly meant.
     async fn copy_target(&self, path: &NotebookPath) -> Result<Located, Error> {
         let located = spelled(self.locate(path).await?).await;
@@ -184,7 +198,7 @@ impl Session {
         }
     }
 
-    /// How a notebook at `target` becomes the copy.
+    /// The edits by which a notebook at `target` becomes the copy.
     async fn replacement(
         &self,
         from: &OpenNotebook,
@@ -192,7 +206,6 @@ impl Session {
         target: Located,
         existing: Existing,
     ) -> Result<Replacement, Error> {
-        let place = target.place.clone();
         let opened = self.workspace.open(target, Mode::Connect).await?;
         if opened.path() == from.path() {
             let cause = format!("{} cannot be copied onto itself.", from.path());
@@ -208,7 +221,7 @@ impl Session {
         }
         let is_reduced = opened.document().stores_outputs();
         let edits = replacing(&before, notebook, is_reduced);
-        Ok(Replacement { place, opened, before, edits, is_reduced })
+        Ok(Replacement { opened, before, edits, is_reduced })
     }
 }
 
@@ -233,35 +246,10 @@ pub(super) async fn spelled(located: Located) -> Located {
 
 /// A notebook that is to become the copy of another.
 struct Replacement {
-    place: Arc<dyn Place>,
     opened: Arc<OpenNotebook>,
     before: Notebook,
     edits: Vec<Edit>,
     is_reduced: bool,
-}
-
-impl Replacement {
-    async fn make(self, session: &Session) -> Result<CopiedNotebook, Error> {
-        let Self { place, opened, before, edits, is_reduced } = self;
-        // Cells that somebody changes during the copy are not deleted.
-        let expected = before.cells().iter().map(Expected::unchanged);
-        let applied = session.edit(&opened, &before, edits, expected.collect()).await;
-        let applied = applied.map_err(|error| match error.kind {
-            // The next step of an edit is not that of a copy.
-            ErrorKind::Conflict | ErrorKind::NotFound => Error {
-                next: NextStep::TryAgain,
-                cause: format!("{} changed while it was being replaced: {}", opened.path(), error.cause),
-                ..error
-            },
-            _ => error,
-        })?;
-        Ok(CopiedNotebook {
-            path: session.shown(&place, opened.path()),
-            cells: applied.notebook.cells().len(),
-            saved: applied.saved,
-            is_reduced,
-        })
-    }
 }
 
 /// The edits that make `before` like `notebook`: sources alone if it `is_reduced`. The old cells go last, so that nothing is

@@ -2,17 +2,16 @@
 
 use std::sync::{Arc, Weak};
 
-use notebook::{CellId, Edit, Notebook, placed};
+use notebook::{Edit, Notebook, placed};
 use operations::OperationKind;
 use place::{Applied, Error, Expected, NotebookPath};
 use recorder::{
-    RecordedEdit, Recorder,
+    RecordedEdit,
     actor::{self, Actor},
 };
-use runs::{OpenNotebook, Run};
+use runs::OpenNotebook;
 use uuid::Uuid;
 
-use super::seen_cells::SeenDifference;
 use super::{Session, undo};
 
 impl Session {
@@ -39,11 +38,9 @@ impl Session {
     ) -> Result<Applied, Error> {
         let path = notebook.path();
         let edits = placed(before, edits);
-        let recorder = self.workspace.recorder();
-        let made = recorder.map(|_| edits.clone()).unwrap_or_default();
-        let changes: Vec<SeenDifference> = edits.iter().filter_map(SeenDifference::of).collect();
+        let made = edits.clone();
         let stale = expected.iter().find_map(|expected| stale(before, expected));
-        // What a person has arranged, and below what the edits do: the next edit may change a part.
+        // The person's changes first, and below those of the edits: the next edit may change a part.
         self.workspace.carry_runs(notebook, before);
         let applied = match notebook.document().apply(edits, expected).await {
             Ok(applied) => applied,
@@ -55,18 +52,22 @@ impl Session {
         };
         self.workspace.carry_runs(notebook, &applied.notebook);
         notebook.changed_by(self.id);
-        let deleted: Vec<&CellId> = changes.iter().flat_map(SeenDifference::deleted).collect();
-        if !deleted.is_empty() {
-            let waiting = self.workspace.journal().unfinished(path);
-            let is_deleted = |run: &&Arc<Run>| run.cell().is_some_and(|cell| deleted.contains(&&cell.id));
-            waiting.iter().filter(is_deleted).for_each(|run| run.cell_deleted_by(self.id));
+        for run in self.workspace.journal().unfinished(path) {
+            let deletes = |edit: &Edit| matches!((edit, run.cell()), (Edit::Delete { ids }, Some(cell)) if ids.contains(&cell.id));
+            if made.iter().any(deletes) {
+                run.cell_deleted_by(self.id);
+            }
         }
-        self.changed(path, before, &applied.notebook, &changes);
-        if let Some(id) = changes.iter().find_map(SeenDifference::inserted) {
+        self.changed(path, before, &applied.notebook, &made);
+        let inserted = made.iter().find_map(|edit| match edit {
+            Edit::Insert { cell, .. } => Some(&cell.id),
+            _ => None,
+        });
+        if let Some(id) = inserted {
             self.works_on(path, Some(id));
         }
-        if let Some(recorder) = recorder {
-            let edit = RecordedEdit {
+        if let Some(recorder) = self.workspace.recorder() {
+            recorder.record(RecordedEdit {
                 notebook: undo::identity(notebook),
                 actor: self.actor(),
                 before: before.clone(),
@@ -74,9 +75,7 @@ impl Session {
                 edits: made,
                 kind,
                 checkpoint: self.first_change_of(path),
-            };
-            let lost = recorder.record(edit);
-            self.state().not_recorded.extend(lost);
+            });
         }
         Ok(applied)
     }
@@ -90,12 +89,10 @@ impl Session {
         is_first.then(|| format!("before {agent}"))
     }
 
-    /// What an agent should know about changes that are not recorded. Returned once.
-    pub fn take_record_warnings(&self) -> Vec<String> {
-        let mut warnings = std::mem::take(&mut self.state().not_recorded);
-        let unwritten = self.workspace.recorder().and_then(Recorder::take_warning);
-        warnings.extend(unwritten.map(|warning| format!("Note: {warning}.")));
-        warnings
+    /// A sentence for an agent whose changes are not recorded. Returned once.
+    pub fn take_record_warning(&self) -> Option<String> {
+        let warning = self.workspace.recorder()?.take_warning()?;
+        Some(format!("Note: {warning}."))
     }
 
     /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known

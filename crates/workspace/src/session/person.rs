@@ -1,4 +1,4 @@
-//! What the person does on the page or by a command, for the agents whose notebooks it concerns.
+//! The person's actions on the page or by a command, for the agents whose notebooks it concerns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use place::{NotebookPath, Place};
 
 use super::Session;
 
-/// How many actions a notice names for each notebook.
+/// The maximum number of actions that a notice names for each notebook.
 const NAMED: usize = 3;
 
-/// How long the records of notebooks were when they were last read for what the person did.
+/// The lengths of the records of notebooks when they were last read for the person's actions.
 pub(crate) type Histories = tokio::sync::Mutex<HashMap<NotebookPath, u64>>;
 
 impl Session {
-    /// What the person has done to the notebooks of this session since the last call of this: a sentence for each notebook. Leaves out
+    /// The person's actions on the notebooks of this session since the last call of this: a sentence for each notebook. Leaves out
     /// what was done before the first call that knows a notebook, and returns nothing if the record cannot be read in time.
     pub async fn take_persons_actions(&self) -> Vec<String> {
         let Some(recorder) = self.workspace.recorder() else { return Vec::new() };
@@ -37,7 +37,7 @@ impl Session {
     }
 }
 
-/// What the person did to a notebook, if anything.
+/// The person's actions on a notebook, if any.
 fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
     let is_action =
         |it: &&Operation| it.agent == PERSON && !matches!(it.kind, OperationKind::Checkpoint { .. });
@@ -54,7 +54,7 @@ fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
     Some(format!("The person {} in {}.", actions.join(", then "), one_line(path)))
 }
 
-/// What one call or one click did, as the end of a sentence about the person.
+/// The effect of one call or one click, as the end of a sentence about the person.
 fn action(operation: &Operation) -> String {
     let done = summary(operation);
     let verb = if done.starts_with("new outputs of") { "made " } else { "" };

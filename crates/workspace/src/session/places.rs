@@ -1,4 +1,4 @@
-//! Which place an agent works in, and what paths mean to it.
+//! The place in which an agent works, and the meaning of paths to it.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Session {
         [own.clone()].into_iter().chain(others).collect()
     }
 
-    /// What a path means to this agent. Without a prefix it means a notebook that this session has opened, else one of
+    /// The meaning of a path to this agent. Without a prefix it means a notebook that this session has opened, else one of
     /// the place that the agent works in. A path that was shown to it for another place is refused.
     pub async fn locate(&self, path: &NotebookPath) -> Result<Located, Error> {
         let home = self.state().homes.get(path).cloned();
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// How a path of `place` is shown to this agent, so that it means the same when it comes back.
+    /// A path of `place` as it is shown to this agent, so that it means the same when it comes back.
     pub fn shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) -> NotebookPath {
         if place.prefix().is_empty() && place.name() != self.place().name() {
             return format!("{}{path}", place.name()).into();
@@ -79,7 +79,7 @@ impl Session {
         path.clone()
     }
 
-    /// How the path of a notebook that any session has open is shown to this agent.
+    /// The path of a notebook that any session has open, as it is shown to this agent.
     pub fn shown_open(&self, path: &NotebookPath) -> NotebookPath {
         let is_own = self.state().homes.contains_key(path);
         let first = self.workspace.places().first().first();

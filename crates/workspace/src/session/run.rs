@@ -1,4 +1,4 @@
-//! What a session runs, and the kernels that it chooses for that.
+//! The runs of a session, and the kernels that it chooses for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use verify::{VerifyOptions, Verifying};
 use super::Session;
 use crate::places::Located;
 
-/// How many kernels are named where one is not found.
+/// The maximum number of kernels that are named when one is not found.
 const MAX_NEAR: usize = 3;
-/// How long a call waits until a kernel of before is found.
+/// The time for which a call waits until a kernel of before is found.
 const KERNEL_LIMIT: Duration = Duration::from_secs(5);
 
 impl Session {
@@ -70,7 +70,7 @@ impl Session {
                         runner.adopt(kernel, &opened).await;
                     }
                 }
-                // What became of its runs is found by their ids.
+                // Later questions about its runs find them by their ids.
                 (Some(kernel), None) => drop(runner.adopt_at(kernel, &place, None).await),
                 (None, _) => {}
             }
@@ -115,18 +115,8 @@ impl Session {
         self.run_as(notebook, cell, source, None)
     }
 
-    /// Runs one cell of several, whose caller waits for each. Never waits.
-    pub fn run_in_series(
-        &self,
-        notebook: Arc<OpenNotebook>,
-        cell: CellId,
-        source: String,
-        series: InSeries,
-    ) -> Result<Arc<Run>, Error> {
-        self.run_as(notebook, Some(cell), source, Some(series))
-    }
-
-    fn run_as(
+    /// The same; with `series`, for one cell of several, whose caller waits for each.
+    pub fn run_as(
         &self,
         notebook: Arc<OpenNotebook>,
         cell: Option<CellId>,
@@ -183,7 +173,7 @@ impl Session {
         Err(failure)
     }
 
-    /// What to say of the kernels that somebody may have meant: by an id in another case, or by the name of a kernelspec or notebook.
+    /// A sentence about the kernels that somebody may have meant: by an id in another case, or by the name of a kernelspec or notebook.
     async fn near_kernel(&self, id: &str) -> String {
         let mut ids = Vec::new();
         for place in self.places() {

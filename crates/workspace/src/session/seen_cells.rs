@@ -12,45 +12,6 @@ pub(super) struct SeenCells {
     pub(super) revisions: HashMap<CellId, String>,
 }
 
-/// A change of the agent's own that affects what it has seen, by cell id.
-pub(super) enum SeenDifference {
-    Insert(CellId),
-    /// Its source, type or metadata.
-    Content(CellId),
-    Move(CellId),
-    Delete(Vec<CellId>),
-}
-
-impl SeenDifference {
-    pub(super) fn of(edit: &Edit) -> Option<Self> {
-        Some(match edit {
-            Edit::Insert { cell, .. } => Self::Insert(cell.id.clone()),
-            Edit::SetSource { id, .. } | Edit::SetType { id, .. } | Edit::MergeMetadata { id, .. } => {
-                Self::Content(id.clone())
-            }
-            Edit::Move { id, .. } => Self::Move(id.clone()),
-            Edit::Delete { ids } => Self::Delete(ids.clone()),
-            Edit::SetOutputs { .. } | Edit::SetMetadata { .. } => return None,
-        })
-    }
-
-    /// The ids of the cells that it deletes.
-    pub(super) fn deleted(&self) -> &[CellId] {
-        match self {
-            Self::Delete(ids) => ids,
-            _ => &[],
-        }
-    }
-
-    /// The id of the cell that it inserts.
-    pub(super) fn inserted(&self) -> Option<&CellId> {
-        match self {
-            Self::Insert(id) => Some(id),
-            _ => None,
-        }
-    }
-}
-
 impl SeenCells {
     /// The sources of these cells were shown.
     pub(super) fn saw(&mut self, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
@@ -71,23 +32,25 @@ impl SeenCells {
     }
 
     /// The agent changed a cell, and knows where the others are now.
-    pub(super) fn changed_by_agent(&mut self, change: &SeenDifference, before: &Notebook, after: &Notebook) {
+    pub(super) fn changed_by_agent(&mut self, edit: &Edit, before: &Notebook, after: &Notebook) {
         let index_in = |notebook: &Notebook, id: &CellId| notebook.cell(id).map(|(index, _)| index);
-        match change {
-            SeenDifference::Insert(id) => {
-                if let Some(index) = index_in(after, id) {
+        match edit {
+            Edit::Insert { cell, .. } => {
+                if let Some(index) = index_in(after, &cell.id) {
                     self.insert(index);
                     self.saw(after, [index]);
                 }
             }
-            SeenDifference::Content(id) => self.saw(after, index_in(after, id)),
-            SeenDifference::Move(id) => {
+            Edit::SetSource { id, .. } | Edit::SetType { id, .. } | Edit::MergeMetadata { id, .. } => {
+                self.saw(after, index_in(after, id));
+            }
+            Edit::Move { id, .. } => {
                 if let (Some(from), Some(to)) = (index_in(before, id), index_in(after, id)) {
                     self.remove(from);
                     self.insert(to);
                 }
             }
-            SeenDifference::Delete(ids) => {
+            Edit::Delete { ids } => {
                 let mut indices: Vec<usize> = ids.iter().filter_map(|id| index_in(before, id)).collect();
                 // From the end, so that each index is still right.
                 indices.sort_unstable_by(|one, other| other.cmp(one));
@@ -95,6 +58,7 @@ impl SeenCells {
                     self.remove(index);
                 }
             }
+            Edit::SetOutputs { .. } | Edit::SetMetadata { .. } => {}
         }
     }
 

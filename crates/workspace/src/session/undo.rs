@@ -11,9 +11,9 @@ use bytes::Bytes;
 use kernel::{restored_widgets, shown_widgets};
 use notebook::{CellId, Edit, Json, Notebook};
 use operations::{
-    Activity, Blobs, LogError, Operation, OperationId, OperationKind, Plan, Recorded, RunAction, Since,
-    UndoScope, brief_diff_of, by_call, changed_since, compare, diff_of, live, of_same_call, plan, record,
-    since_creation,
+    Activity, Blobs, Creation, LogError, Operation, OperationId, OperationKind, OperationLog, Plan, Recorded,
+    RunAction, Since, UndoScope, brief_diff_of, by_call, changed_since, compare, diff_of, live, of_same_call,
+    plan, record, since_creation,
 };
 use place::{Applied, Error, ErrorKind, Expected, NotebookPath, Place, RunId};
 use recorder::{
@@ -48,12 +48,12 @@ pub struct PastOperation {
     pub is_changed_since: bool,
 }
 
-/// What an undo has done, or would do.
+/// The effect of an undo, done or not.
 #[derive(Debug, Clone)]
 pub struct Undone {
-    /// What was undone, newest first.
+    /// The operations that were undone, newest first.
     pub operations: Vec<Operation>,
-    /// What that changed, as a diff for each cell.
+    /// The changes, as a diff for each cell.
     pub diff: String,
     /// The same with cells that return or go as ranges.
     pub brief: String,
@@ -73,10 +73,7 @@ impl Session {
         since: Option<Since>,
     ) -> Result<Vec<PastOperation>, Error> {
         let all = self.operations(opened).await?;
-        let part = match &since {
-            None => &all[..],
-            Some(since) => since.of(&all).ok_or_else(|| unknown(since))?,
-        };
+        let part = part(&all, since.as_ref())?;
         let now = opened.document().snapshot().await?;
         let (changed, live) = (changed_since(&all, &now), live(&all));
         // `live` omits what was before the creation, which nobody has undone: it belonged to an earlier file at this path.
@@ -105,7 +102,7 @@ impl Session {
 
     /// A number that changes with the history of a notebook.
     pub async fn history_version(&self, opened: &OpenNotebook) -> Result<u64, Error> {
-        self.recorder()?.ask(&identity(opened), operations::OperationLog::size).await
+        self.ask(opened, OperationLog::size).await
     }
 
     /// Changes of an operation, as a diff for each cell, or for this cell alone.
@@ -125,31 +122,27 @@ impl Session {
             operation.cells.retain(|change| change.id == only);
             operation.metadata.clear();
         }
-        let question = move |log: &operations::OperationLog| {
+        let question = move |log: &OperationLog| {
             let diff = diff_of(&operation, &|id| log.content(id));
             (operation, diff)
         };
-        self.recorder()?.ask(&identity(opened), question).await
+        self.ask(opened, question).await
     }
 
-    /// How the cells that were changed since then, or at all, differ from what they were, as a diff for each cell.
+    /// The difference of cells that were changed since then, or at all, as a diff for each cell.
     pub async fn difference(&self, opened: &OpenNotebook, since: Option<&Since>) -> Result<String, Error> {
         let all = self.operations(opened).await?;
-        let part = match since {
-            None => &all[..],
-            Some(since) => since.of(&all).ok_or_else(|| unknown(since))?,
-        };
-        let compared = compare(part, &opened.document().snapshot().await?);
+        let compared = compare(part(&all, since)?, &opened.document().snapshot().await?);
         let operation =
             Operation { cells: compared.cells, metadata: compared.metadata, ..Operation::default() };
-        let question = move |log: &operations::OperationLog| {
-            // What somebody else wrote was never recorded: its contents are only in `blobs`.
+        let question = move |log: &OperationLog| {
+            // A text of somebody else was never recorded: its contents are only in `blobs`.
             diff_of(&operation, &|id| compared.blobs.get(id).or_else(|| log.content(id)))
         };
-        self.recorder()?.ask(&identity(opened), question).await
+        self.ask(opened, question).await
     }
 
-    /// What edits would change, as a diff for each cell. Fails as they would, and touches nothing.
+    /// The changes of edits, as a diff for each cell. Fails as they would, and touches nothing.
     pub fn preview(
         &self,
         opened: &OpenNotebook,
@@ -168,18 +161,14 @@ impl Session {
         self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned()).await
     }
 
-    /// The same, if it can be recorded. Never waits.
+    /// Creates a checkpoint that nobody has asked for, if it can be recorded. Never waits.
     pub fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
-        if let Ok(recorder) = self.recorder() {
-            recorder.checkpoint_later(&identity(opened), self.actor(), name.to_owned());
-        }
+        self.mark(&identity(opened), OperationKind::Checkpoint { name: name.to_owned(), is_automatic: true });
     }
 
     /// Records what the person did to a run that another program has started. Never waits.
     pub fn acted(&self, opened: &OpenNotebook, run: &RunId, action: RunAction) {
-        if let Ok(recorder) = self.recorder() {
-            recorder.acted(&identity(opened), self.actor(), run.clone(), action);
-        }
+        self.mark(&identity(opened), OperationKind::OnRun { run: run.clone(), action });
     }
 
     /// Records that somebody has written a notebook as a copy of another.
@@ -189,8 +178,12 @@ impl Session {
 
     /// Records that a notebook was made, perhaps as a copy.
     pub(super) fn created(&self, place: &Arc<dyn Place>, path: &NotebookPath, copy_of: Option<String>) {
+        self.mark(&place.identity(path), OperationKind::Creation { created: Creation { copy_of } });
+    }
+
+    fn mark(&self, notebook: &str, kind: OperationKind) {
         if let Ok(recorder) = self.recorder() {
-            recorder.created(&place.identity(path), self.actor(), copy_of);
+            recorder.mark(notebook, self.actor(), kind);
         }
     }
 
@@ -204,78 +197,73 @@ impl Session {
         is_preview: bool,
     ) -> place::Future<'s, Undone> {
         // Boxed, so that its code is not again in each crate that undoes.
-        Box::pin(self.take_back(opened, target, only, is_preview))
-    }
-
-    async fn take_back(
-        &self,
-        opened: &OpenNotebook,
-        target: &UndoTarget,
-        only: Option<&[CellId]>,
-        is_preview: bool,
-    ) -> Result<Undone, Error> {
-        let all = self.operations(opened).await?;
-        let others = self.connected_others(opened, &all).await?;
-        let mut chosen = selection::chosen(&all, target, (&self.actor().agent, &others))?;
-        if let Some(only) = only {
-            for operation in &mut chosen {
-                operation.cells.retain(|change| only.contains(&change.id));
-                // The kernelspec and the like belong to no cell: a call that names cells must not change them.
-                operation.metadata.clear();
-            }
-            // The reply and the record must not name operations that had no part in these cells.
-            chosen.retain(|operation| !operation.is_empty());
-            if chosen.is_empty() {
-                return Err(nothing("The selected operations did not change any of these cells.".to_owned()));
-            }
-        }
-        let now = opened.document().snapshot().await?;
-        // Before the plan: while a run writes outputs, every plan would report other outputs instead of the run to wait for.
-        self.check_not_running(opened, &chosen).await?;
-        // Contents are beside the log, on a disk: they are read where the log is, and not on this thread.
-        let (before, question) = (now.clone(), chosen.clone());
-        let planned = move |log: &operations::OperationLog| {
-            let widgets = question.iter().filter_map(|operation| log.content(operation.widgets.as_ref()?));
-            (plan(&before, &question, &|id| log.content(id)), widgets.collect::<Vec<_>>())
-        };
-        let (planned, widgets) = self.recorder()?.ask(&identity(opened), planned).await?;
-        let Plan { mut edits, cells, mut without_outputs, after } =
-            planned.map_err(|them| refused(&now, &them, &all))?;
-        if opened.document().stores_outputs() {
-            // Only the application itself can set outputs.
-            for edit in edits.extract_if(.., |edit| matches!(edit, Edit::SetOutputs { .. })) {
-                if let Edit::SetOutputs { id, .. } = edit {
-                    without_outputs.push(id);
+        Box::pin(async move {
+            let all = self.operations(opened).await?;
+            let others = self.connected_others(opened, &all).await?;
+            let mut chosen = selection::chosen(&all, target, (&self.actor().agent, &others))?;
+            if let Some(only) = only {
+                for operation in &mut chosen {
+                    operation.cells.retain(|change| only.contains(&change.id));
+                    // The kernelspec and the like belong to no cell: a call that names cells must not change them.
+                    operation.metadata.clear();
+                }
+                // The reply and the record must not name operations that had no part in these cells.
+                chosen.retain(|operation| !operation.is_empty());
+                if chosen.is_empty() {
+                    return Err(nothing(
+                        "The selected operations did not change any of these cells.".to_owned(),
+                    ));
                 }
             }
-        }
-        let (operation, blobs) = planned_change(opened, &now, &edits)?;
-        let [diff, brief] = [diff_of, brief_diff_of].map(|words| words(&operation, &|id| blobs.get(id)));
-        let applied = if is_preview {
-            None
-        } else {
-            // The plan is made for a snapshot: if somebody changes a cell before the edits arrive, that must not be lost.
-            let expected =
-                cells.iter().filter_map(|id| now.cell(id)).map(|(_, cell)| Expected::unchanged(cell));
-            let operations = chosen.iter().map(|operation| operation.id).collect();
-            let only = only.map(<[CellId]>::to_vec);
-            let expected = expected.collect();
-            let kind = OperationKind::Undo(UndoScope { operations, only });
-            // The state of widgets goes with the outputs that show them, so where outputs stay, it stays.
-            if !opened.document().stores_outputs() {
-                edits.extend(restored(&after, widgets));
+            let now = opened.document().snapshot().await?;
+            // Before the plan: while a run writes outputs, every plan would report other outputs instead of the run to wait for.
+            self.check_not_running(opened, &chosen).await?;
+            // Contents are beside the log, on a disk: they are read where the log is, and not on this thread.
+            let (before, question) = (now.clone(), chosen.clone());
+            let planned = move |log: &OperationLog| {
+                let widgets =
+                    question.iter().filter_map(|operation| log.content(operation.widgets.as_ref()?));
+                (plan(&before, &question, &|id| log.content(id)), widgets.collect::<Vec<_>>())
+            };
+            let (planned, widgets) = self.ask(opened, planned).await?;
+            let Plan { mut edits, cells, mut without_outputs, after } =
+                planned.map_err(|them| refused(&now, &them, &all))?;
+            if opened.document().stores_outputs() {
+                // Only the application itself can set outputs.
+                for edit in edits.extract_if(.., |edit| matches!(edit, Edit::SetOutputs { .. })) {
+                    if let Edit::SetOutputs { id, .. } = edit {
+                        without_outputs.push(id);
+                    }
+                }
             }
-            let applied = self.edit_as(opened, &now, edits, expected, kind).await?;
-            // After the edit: if that is refused, the outputs of the run still belong to the cell.
-            self.detach_outputs(opened, &chosen);
-            Some(applied)
-        };
-        let operations =
-            by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
-        Ok(Undone { operations, diff, brief, cells, without_outputs, applied })
+            let (operation, blobs) = planned_change(opened, &now, &edits)?;
+            let [diff, brief] = [diff_of, brief_diff_of].map(|words| words(&operation, &|id| blobs.get(id)));
+            let applied = if is_preview {
+                None
+            } else {
+                // The plan is made for a snapshot: if somebody changes a cell before the edits arrive, that must not be lost.
+                let expected =
+                    cells.iter().filter_map(|id| now.cell(id)).map(|(_, cell)| Expected::unchanged(cell));
+                let operations = chosen.iter().map(|operation| operation.id).collect();
+                let only = only.map(<[CellId]>::to_vec);
+                let expected = expected.collect();
+                let kind = OperationKind::Undo(UndoScope { operations, only });
+                // The state of widgets goes with the outputs that show them, so where outputs stay, it stays.
+                if !opened.document().stores_outputs() {
+                    edits.extend(restored(&after, widgets));
+                }
+                let applied = self.edit_as(opened, &now, edits, expected, kind).await?;
+                // After the edit: if that is refused, the outputs of the run still belong to the cell.
+                self.detach_outputs(opened, &chosen);
+                Some(applied)
+            };
+            let operations =
+                by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
+            Ok(Undone { operations, diff, brief, cells, without_outputs, applied })
+        })
     }
 
-    /// What an ended run prints or changes later must not replace what the undo has restored.
+    /// Later outputs of an ended run must not replace what the undo has restored.
     fn detach_outputs(&self, opened: &OpenNotebook, undone: &[Operation]) {
         for operation in undone {
             let OperationKind::Change { runs } = &operation.kind else { continue };
@@ -290,7 +278,7 @@ impl Session {
     }
 
     async fn operations(&self, opened: &OpenNotebook) -> Result<Vec<Operation>, Error> {
-        let read = self.recorder()?.ask(&identity(opened), operations::OperationLog::read).await?;
+        let read = self.ask(opened, OperationLog::read).await?;
         read.map_err(|error| {
             let next = match error {
                 LogError::Newer { .. } => "Use the newer version of this program.",
@@ -299,6 +287,15 @@ impl Session {
             Error::new(ErrorKind::Unavailable, format!("The history cannot be read: {error}."), next)
                 .with_source(error)
         })
+    }
+
+    /// Asks the record of a notebook.
+    async fn ask<T: Send + 'static>(
+        &self,
+        opened: &OpenNotebook,
+        question: impl FnOnce(&OperationLog) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        self.recorder()?.ask(&identity(opened), question).await
     }
 
     fn recorder(&self) -> Result<&Recorder, Error> {
@@ -311,7 +308,7 @@ impl Session {
         })
     }
 
-    /// Who acts, by the tool's call or else by the session.
+    /// The author of changes, by the tool's call or else by the session.
     pub(super) fn actor(&self) -> Actor {
         let actor = actor::current();
         if actor.agent.is_empty() {
@@ -332,11 +329,11 @@ impl Session {
         let mut others: HashSet<_> = namesakes.map(|operation| operation.session.clone()).collect();
         // This session is connected, too: without this, its operations would not be its own.
         others.remove(self.lock.name());
-        let question = move |log: &operations::OperationLog| {
+        let question = move |log: &OperationLog| {
             others.retain(|session| log.is_connected(session));
             others
         };
-        self.recorder()?.ask(&identity(opened), question).await
+        self.ask(opened, question).await
     }
 
     /// Fails if a cell that the undo would touch is running or queued, also in another program.
@@ -373,7 +370,12 @@ fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
     (value != present).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
 }
 
-/// What identifies a notebook in the record of operations.
+/// The operations since then, or all.
+fn part<'o>(all: &'o [Operation], since: Option<&Since>) -> Result<&'o [Operation], Error> {
+    since.map_or(Ok(all), |since| since.of(all).ok_or_else(|| unknown(since)))
+}
+
+/// The identity of a notebook in the record of operations.
 pub(super) fn identity(opened: &OpenNotebook) -> String {
     opened.place().identity(opened.path())
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::idle::IDLE_TIMEOUT;
-use crate::limits::Limits;
+use crate::workspace::Limits;
 
 fn limited(limits: Limits) -> Session {
     let settings = Settings { limits, ..Settings::default() };
@@ -11,7 +11,7 @@ fn limited(limits: Limits) -> Session {
 
 #[tokio::test]
 async fn open_notebooks_of_a_session_are_limited() {
-    let session = limited(Limits { notebooks: 2, ..Limits::default() });
+    let session = limited(Limits { notebooks: 2, ..Limits::NONE });
     for path in ["a.ipynb", "b.ipynb", "a.ipynb"] {
         session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
     }
@@ -29,7 +29,7 @@ async fn open_notebooks_of_a_session_are_limited() {
 
 #[tokio::test]
 async fn runs_of_a_session_are_limited() {
-    let session = limited(Limits { runs: 1, ..Limits::default() });
+    let session = limited(Limits { runs: 1, ..Limits::NONE });
     let (opened, _) = with_cells(&session, "a.ipynb", 2).await;
     let run = session.run(opened.clone(), None, "1".into()).unwrap();
     let cells = vec![("x".into(), "2".to_owned())];

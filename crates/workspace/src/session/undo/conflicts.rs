@@ -1,4 +1,4 @@
-//! Why nothing is undone.
+//! The reasons why nothing is undone.
 
 use notebook::{CellId, Notebook};
 use operations::{Conflict, Obstacle, Operation, Part, Since, live};
@@ -23,7 +23,7 @@ pub(super) fn nothing(cause: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "The history lists what can be undone.")
 }
 
-/// What stands in the way, and the later operations that changed it, if it was one of `all`.
+/// The obstacles, and the later operations that changed it, if it was one of `all`.
 pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation]) -> Error {
     // An operation that is undone is not in the way, and its id would send the agent to an undo that is refused.
     let live = live(all);

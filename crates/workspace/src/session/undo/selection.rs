@@ -1,4 +1,4 @@
-//! Which operations an undo takes back.
+//! Selects the operations that an undo takes back.
 //!
 //! Example: agent A changes cells in o1, o2 and o4, agent B in o3; o5 undoes o4. Then o1, o2 and o3 are live.
 //!
@@ -59,7 +59,7 @@ pub(super) fn chosen(
 }
 
 fn is_creation(operation: &Operation) -> bool {
-    matches!(operation.kind, OperationKind::Creation(_))
+    matches!(operation.kind, OperationKind::Creation { .. })
 }
 
 /// The last ones of this agent. Sessions of its name that have ended are those before a restart, and so its own.
@@ -88,7 +88,7 @@ fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec
     if matches!(found.kind, OperationKind::Checkpoint { .. }) {
         return Err(nothing(format!("{id} is a checkpoint, which changed nothing.")));
     }
-    // What was done before the file was made is of another notebook, whose cells are gone.
+    // Operations before the file was made are about another notebook, whose cells are gone.
     if let Some(made) = all.iter().rfind(|it| is_creation(it) && it.id >= id) {
         let cause = if made.id == id {
             format!("{id} created this notebook; undo never deletes a notebook.")
