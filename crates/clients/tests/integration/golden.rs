@@ -64,12 +64,14 @@ fn sections(client: &'static Client) -> String {
         secret_variables: variables.iter().map(|it| (*it).to_owned()).collect(),
     };
     let with_token = ServerEntry { secret_variables: vec!["JUPYTER_TOKEN".to_owned()], ..started() };
+    // A page for each client shows these, and is compared: `cargo xtask docs`.
+    for entry in [started(), with_token, over_http(&["CELLBRIDGE_TOKEN"])] {
+        let alone = client.alone(&entry, Scope::User).unwrap_or_else(|error| format!("{error}\n"));
+        assert_eq!(new_text(client, Scope::User, &entry), alone, "{}", client.id);
+    }
     let mut sections = vec![
-        section("no file", &new_text(client, Scope::User, &started())),
         section("in a project", &new_text(client, Scope::Project(folder), &started())),
-        section("with a secret", &new_text(client, Scope::User, &with_token)),
         section("over HTTP", &new_text(client, Scope::User, &over_http(&[]))),
-        section("over HTTP, with a token", &new_text(client, Scope::User, &over_http(&["CELLBRIDGE_TOKEN"]))),
     ];
     // What is around the entry depends on the format alone.
     let shows_surroundings =
