@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use crate::dist::Workshop;
 use crate::project::Project;
-use crate::{command, provision};
+use crate::{command, provision, startup};
 
 /// The profile of what is shipped.
 const PROFILE: &str = "dist";
@@ -71,12 +71,19 @@ pub(crate) fn run(subject: Subject, options: &[String]) -> Result<()> {
     }
 }
 
+/// The program as it is shipped.
+fn shipped(project: &Project, further: &[&str]) -> Result<PathBuf> {
+    let mut build = project.cargo();
+    build.args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]).args(further);
+    startup::order(project, &mut build)?;
+    command::run(&mut build)?;
+    Ok(project.target.join(PROFILE).join("cellbridge"))
+}
+
 fn measure(project: &Project, subject: &str, arguments: &[&OsStr]) -> Result<()> {
-    let build = ["build", "--locked", "--profile", PROFILE, "--package", "cli", "--package", "bench"];
-    command::run(project.cargo().args(build))?;
-    let built = project.target.join(PROFILE);
-    let mut bench = project.command(built.join("bench"));
-    command::run(bench.arg(subject).arg(built.join("cellbridge")).args(arguments))
+    let program = shipped(project, &["--package", "bench"])?;
+    let mut bench = project.command(program.with_file_name("bench"));
+    command::run(bench.arg(subject).arg(program).args(arguments))
 }
 
 /// Counts instead of measuring times, so the program is built as the tests build it.
@@ -96,30 +103,25 @@ fn count_calls(project: &Project, options: &[String]) -> Result<()> {
 /// The same program records in one folder and not in the other.
 fn compare_records(project: &Project) -> Result<()> {
     let environment = provision::environment(project)?;
-    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.history")?;
-    command::run(bench.arg(project.target.join(PROFILE).join("cellbridge")))
+    command::run(bench.arg(shipped(project, &[])?))
 }
 
 /// Asks kernels through Python's own client, too, so that it is Python.
 fn ask_about_memory(project: &Project) -> Result<()> {
     let environment = provision::environment(project)?;
     let server = provision::collaboration_server(project)?;
-    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.state")?;
-    bench
-        .arg(project.target.join(PROFILE).join("cellbridge"))
-        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    bench.arg(shipped(project, &[])?).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 
 /// The environment has the packages that the notebooks use; what is downloaded and reported stays below the target folder.
 fn judge(project: &Project, options: &[String]) -> Result<()> {
     let environment = provision::judgement(project)?;
-    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let folder = project.target.join("judgement");
     let mut bench = environment.module(project, "bench.judgement")?;
-    bench.arg(project.target.join(PROFILE).join("cellbridge"));
+    bench.arg(shipped(project, &[])?);
     bench.args([folder.join("cache"), folder.join("report.json")]).args(options);
     command::run(&mut bench)
 }
@@ -128,11 +130,8 @@ fn judge(project: &Project, options: &[String]) -> Result<()> {
 fn rerun_notebooks(project: &Project) -> Result<()> {
     let environment = provision::environment(project)?;
     let server = provision::collaboration_server(project)?;
-    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.verify")?;
-    bench
-        .arg(project.target.join(PROFILE).join("cellbridge"))
-        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    bench.arg(shipped(project, &[])?).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 
@@ -140,9 +139,8 @@ fn rerun_notebooks(project: &Project) -> Result<()> {
 fn open_notebooks(project: &Project) -> Result<()> {
     let environment = provision::environment(project)?;
     let chromium = provision::chromium()?;
-    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.view")?;
-    bench.arg(project.target.join(PROFILE).join("cellbridge")).env("CELLBRIDGE_CHROMIUM", chromium);
+    bench.arg(shipped(project, &[])?).env("CELLBRIDGE_CHROMIUM", chromium);
     command::run(&mut bench)
 }
 

@@ -9,6 +9,7 @@ use super::platform::{GLIBC, Platform};
 use super::{Workshop, elsewhere};
 use crate::command;
 use crate::platforms::{self, Chroot};
+use crate::startup;
 
 /// The Cargo profile of what is shipped.
 pub(super) const PROFILE: &str = "dist";
@@ -56,6 +57,7 @@ fn program(workshop: &Workshop, platform: &Platform) -> Result<PathBuf> {
     let mut zigbuild = workshop.command("cargo-zigbuild")?;
     zigbuild.args(["zigbuild", "--locked", "--profile", PROFILE, "--package", "cli", "--bin", "cellbridge"]);
     zigbuild.args(["--target", &platform.zig_target()]);
+    startup::order(&workshop.project, &mut zigbuild)?;
     command::run(&mut zigbuild)?;
     Ok(workshop.project.target.join(platform.triple).join(PROFILE).join(platform.program()))
 }

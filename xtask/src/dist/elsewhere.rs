@@ -10,6 +10,7 @@ use super::platform::Platform;
 use super::{Workshop, frameworks};
 use crate::command;
 use crate::platforms::{Chroot, zig};
+use crate::startup;
 
 /// Calls the package's own build backend, without a frontend: the chroot has a Python and nothing else.
 const BACKEND: &str = "import backend, sys; backend.build_wheel(sys.argv[1], {'build-args': sys.argv[2]})";
@@ -30,6 +31,9 @@ pub(super) fn program(workshop: &Workshop, chroot: &Chroot, platform: &Platform)
     cargo.args(["--offline", "--locked", "--profile", PROFILE, "--package", "cli", "--bin", "cellbridge"]);
     cargo.args(["--target", &platform.zig_target()]);
     configure(&mut cargo, chroot, platform)?;
+    if platform.is_linux() {
+        startup::order(&workshop.project, &mut cargo)?;
+    }
     command::run(&mut cargo)?;
     Ok(chroot.build_folder().join(platform.triple).join(PROFILE).join(platform.program()))
 }
