@@ -9,6 +9,7 @@ mod lock;
 mod manifests;
 mod packages;
 mod skill;
+mod wording;
 mod words;
 
 use std::fmt;
