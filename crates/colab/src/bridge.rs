@@ -63,7 +63,7 @@ impl Bridge {
 
     /// Refuses a tab's token from now on.
     pub(crate) fn remove(&self, tab: &Arc<TabConnection>) {
-        self.tabs.lock().retain(|known| !Arc::ptr_eq(known, tab));
+        self.tabs.lock().retain(|other| !Arc::ptr_eq(other, tab));
     }
 
     /// The paths of the tabs that are connected.

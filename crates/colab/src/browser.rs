@@ -147,11 +147,11 @@ impl Browser {
         match self {
             Self::Command(_) => {
                 let words = |word: &OsStr| word.to_string_lossy().into_owned();
-                let found = self.commands("").into_iter().find_map(|command| {
+                let command = self.commands("").into_iter().find_map(|command| {
                     let program = desktop.find(command.get_program())?;
                     Some((program, command.get_args().map(words).collect::<Vec<_>>()))
                 });
-                found.and_then(|(program, arguments)| Sandbox::of_command(&program, &arguments))
+                command.and_then(|(program, arguments)| Sandbox::of_command(&program, &arguments))
             }
             Self::System if cfg!(target_os = "linux") => Sandbox::of_desktop(desktop).await,
             Self::Never | Self::System => None,

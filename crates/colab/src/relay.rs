@@ -127,12 +127,12 @@ impl Colab {
         }
         let mut params = vec![("name".into(), Json::from_value(&name.as_str().into()))];
         // Only what is short can mean nothing; the rest is passed on as it is.
-        let is_given = |given: &Json| given.as_str().len() > 16 || !is_left_out(&given.to_value());
-        if let Some(given) = arguments.member("arguments").filter(is_given) {
-            let object = match given.text() {
+        let is_given = |value: &Json| value.as_str().len() > 16 || !is_left_out(&value.to_value());
+        if let Some(value) = arguments.member("arguments").filter(is_given) {
+            let object = match value.text() {
                 // Some clients send objects as strings.
                 Some(text) => Json::parse(text.into_owned().into()).ok(),
-                None => Some(given.clone()),
+                None => Some(value.clone()),
             };
             let object = object.filter(Json::is_object);
             let object = object.ok_or_else(|| wrong("The argument \"arguments\" is not an object."))?;

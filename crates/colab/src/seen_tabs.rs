@@ -43,7 +43,7 @@ impl SeenDocuments {
         let TabNotebook { document, .. } = tabs.at(path).ok_or_else(|| no_tab(path))?;
         let mut documents = self.0.lock();
         // The tabs that were replaced.
-        documents.retain(|known, _| known == path || tabs.at(known).is_some());
+        documents.retain(|other, _| other == path || tabs.at(other).is_some());
         let seen = documents.entry(path.clone()).or_insert_with(|| Arc::new(SeenDocument::new(document)));
         Ok(seen.clone())
     }

@@ -82,7 +82,7 @@ impl Tabs {
         // Held throughout: two agents that open the same notebook get one tab.
         let further = &mut *self.further.lock();
         let shows_it = |notebook: &&TabNotebook| {
-            notebook.tab.connect_tool.url().is_some_and(|shown| shown.is_same_notebook(url))
+            notebook.tab.connect_tool.url().is_some_and(|own| own.is_same_notebook(url))
         };
         let opened = [&self.first].into_iter().chain(&further.tabs).find(shows_it);
         if let Some(notebook) = opened.filter(|_| mode != Mode::Create) {

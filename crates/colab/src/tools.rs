@@ -44,7 +44,7 @@ pub(crate) fn merge(built_in: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
     let from_page = |name: &str| page.iter().find(|tool| tool.name == name && !is_reserved(name));
     let mut merged: Vec<Tool> =
         built_in.iter().map(|tool| from_page(&tool.name).unwrap_or(tool).clone()).collect();
-    let extra = page.iter().filter(|tool| built_in.iter().all(|known| known.name != tool.name));
+    let extra = page.iter().filter(|tool| built_in.iter().all(|listed| listed.name != tool.name));
     let last = merged.len().saturating_sub(1);
     merged.splice(last..last, extra.cloned());
     merged

@@ -92,9 +92,9 @@ pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> 
     let may_be_wanted = |entry: &DirEntry| wanted != Wanted::Notebooks || is_notebook(entry.path());
     let visited = Cell::new(0);
     let walk = walk.take(MAX_SEARCHED).inspect(|_| visited.set(visited.get() + 1));
-    let found = walk.flatten().filter(|entry| entry.depth() > 0 && may_be_wanted(entry));
+    let matches = walk.flatten().filter(|entry| entry.depth() > 0 && may_be_wanted(entry));
     // Links are listed if they lead to one below the root.
-    let found = found.filter_map(|entry| match entry.file_type() {
+    let matches = matches.filter_map(|entry| match entry.file_type() {
         kind if kind.is_symlink() => {
             let path = root.relative(entry.path())?;
             is_wanted(&root.resolve(&path).ok()?).then_some(path)
@@ -104,7 +104,7 @@ pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> 
         }
         _ => None,
     });
-    let mut paths: Vec<_> = found.take(limit).collect();
+    let mut paths: Vec<_> = matches.take(limit).collect();
     paths.sort();
     (paths, visited.get() < MAX_SEARCHED)
 }

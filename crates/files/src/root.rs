@@ -17,7 +17,7 @@ pub use contains::lies_in;
 /// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
 pub struct Root {
-    given: PathBuf,
+    spelled: PathBuf,
     /// Without symbolic links.
     real: PathBuf,
     /// The prefix of its paths where they are shown; resolved paths may omit it.
@@ -27,7 +27,7 @@ pub struct Root {
 impl Root {
     pub fn new(folder: PathBuf) -> Self {
         let real = canonicalize(&folder).unwrap_or_else(|_| folder.clone());
-        Self { given: folder, real, prefix: "" }
+        Self { spelled: folder, real, prefix: "" }
     }
 
     #[must_use]
@@ -79,7 +79,7 @@ impl Root {
         }
         match real_path(&literal) {
             // Windows separators, unless there is a file with backslashes in its name.
-            Ok(found) if path.contains('\\') && !found.exists() => {
+            Ok(real) if path.contains('\\') && !real.exists() => {
                 self.confine(path, &self.join(&path.replace('\\', "/")))
             }
             _ => self.confine(path, &literal),
@@ -103,7 +103,7 @@ impl Root {
     #[cfg(windows)]
     fn join(&self, path: &str) -> Result<PathBuf, Error> {
         let roots: Vec<&str> =
-            [&self.real, &self.given].into_iter().filter_map(|root| root.to_str()).collect();
+            [&self.real, &self.spelled].into_iter().filter_map(|root| root.to_str()).collect();
         let parts = windows_path::parts(path, &roots).map_err(|why| refused(path, why))?;
         let joined = self.real.join(parts.iter().collect::<PathBuf>());
         if self.looks_absolute(path, &joined) {
@@ -115,7 +115,7 @@ impl Root {
     #[cfg(not(windows))]
     fn join(&self, path: &str) -> PathBuf {
         let absolute = Path::new(path);
-        for root in [&self.real, &self.given] {
+        for root in [&self.real, &self.spelled] {
             if root.is_absolute() && absolute.starts_with(root) {
                 return absolute.to_path_buf();
             }
@@ -134,7 +134,7 @@ impl Root {
     }
 
     fn confine(&self, path: &str, joined: &Path) -> Result<PathBuf, Error> {
-        if !joined.starts_with(&self.real) && !joined.starts_with(&self.given) {
+        if !joined.starts_with(&self.real) && !joined.starts_with(&self.spelled) {
             return Err(refused(path, "it is outside."));
         }
         let real = real_path(joined)

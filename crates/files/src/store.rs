@@ -70,9 +70,9 @@ impl FileStore {
     /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
     pub async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
         let (root, asked, seen) = (self.root.clone(), path.clone(), Instant::now());
-        let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
+        let located = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
         let Located { file, path, stamp } =
-            found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
+            located.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
         let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
         // Before the first reading, so that no change in between is missed.
         self.watcher.watch(&file);
@@ -97,7 +97,7 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<Located, Error
     if !is_notebook(&file) {
         return Err(Error::not_a_notebook(path, "its name does not end in .ipynb"));
     }
-    let known = root.relative(&file).ok_or_else(|| {
+    let relative = root.relative(&file).ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidArgument,
             format!("The name of {path:?} is not UTF-8."),
@@ -105,25 +105,25 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<Located, Error
         )
     })?;
     match (fs::metadata(&file), mode) {
-        (Ok(meta), _) if meta.is_dir() => return Err(Error::not_a_notebook(&known, "it is a folder")),
+        (Ok(meta), _) if meta.is_dir() => return Err(Error::not_a_notebook(&relative, "it is a folder")),
         (Ok(meta), _) if !meta.is_file() => {
-            return Err(Error::not_a_notebook(&known, "it is not a regular file"));
+            return Err(Error::not_a_notebook(&relative, "it is not a regular file"));
         }
         (Ok(_), Mode::Connect | Mode::Reopen) => {}
-        (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
+        (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&relative)),
         // Other programs replace files in two steps. Reading allows for the moment in between.
         (Err(_), Mode::Connect | Mode::Reopen) if file.parent().is_some_and(Path::is_dir) => {}
-        (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&known, error)),
+        (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&relative, error)),
         (Err(_), Mode::Create) => {
             // Some file systems store another spelling of the name.
             let created = create(&file).and_then(|()| canonicalize(&file));
-            let file = created.map_err(|error| io_error::creating(&known, error))?;
-            let known = root.relative(&file).unwrap_or(known);
-            return Ok(Located { file, path: known.into(), stamp: None });
+            let file = created.map_err(|error| io_error::creating(&relative, error))?;
+            let relative = root.relative(&file).unwrap_or(relative);
+            return Ok(Located { file, path: relative.into(), stamp: None });
         }
     }
     let stamp = Stamp::of(&file).ok();
-    Ok(Located { file, path: known.into(), stamp })
+    Ok(Located { file, path: relative.into(), stamp })
 }
 
 fn create(file: &Path) -> std::io::Result<()> {

@@ -78,20 +78,20 @@ pub async fn write(
     existing: Existing,
 ) -> Result<String, Error> {
     let (asked, new) = (path.clone(), new_mode([content.mode]));
-    let (target, shown, mut file) = on_disk(move || start(&root, &asked, existing, new)).await?;
+    let (target, relative, mut file) = on_disk(move || start(&root, &asked, existing, new)).await?;
     while let Some(piece) = content.pieces.next().await {
         let piece = piece?;
-        let shown = shown.clone();
+        let relative = relative.clone();
         file = on_disk(move || {
-            file.write_all(&piece).map_err(|error| unwritable(&shown, error))?;
+            file.write_all(&piece).map_err(|error| unwritable(&relative, error))?;
             Ok(file)
         })
         .await?;
     }
     on_disk(move || {
         finish(file, &target, existing)
-            .map_err(|error| unwritable(&shown, naming_holders(error, &target)))?;
-        Ok(shown)
+            .map_err(|error| unwritable(&relative, naming_holders(error, &target)))?;
+        Ok(relative)
     })
     .await
 }
@@ -170,8 +170,8 @@ fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<
 
 /// Checks what [`write`] checks before it writes. Returns the path from the root, and whether there is a file.
 pub fn check(root: &Root, path: &str, existing: Existing) -> Result<(String, bool), Error> {
-    let (target, shown) = target(root, path, existing)?;
-    Ok((shown, target.exists()))
+    let (target, relative) = target(root, path, existing)?;
+    Ok((relative, target.exists()))
 }
 
 fn start(
@@ -180,32 +180,32 @@ fn start(
     existing: Existing,
     new: u32,
 ) -> Result<(PathBuf, String, NamedTempFile), Error> {
-    let (target, shown) = target(root, path, existing)?;
+    let (target, relative) = target(root, path, existing)?;
     let file = (|| {
         target.parent().map_or(Ok(()), fs::create_dir_all)?;
         let mode = if target.exists() { replacement::REPLACING } else { new };
         replacement::temporary(&target, mode)
     })();
-    let file = file.map_err(|error| unwritable(&shown, error))?;
-    Ok((target, shown, file))
+    let file = file.map_err(|error| unwritable(&relative, error))?;
+    Ok((target, relative, file))
 }
 
 /// The file that a path means, and its path from the root; fails unless it may be written.
 fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String), Error> {
     let target = root.resolve(path)?;
-    let shown = root.relative(&target).filter(|shown| !shown.is_empty()).ok_or_else(|| {
+    let relative = root.relative(&target).filter(|relative| !relative.is_empty()).ok_or_else(|| {
         Error::new(ErrorKind::InvalidArgument, format!("{path:?} is not the path of a file."), "Name a file.")
     })?;
     match fs::metadata(&target) {
-        Ok(found) if found.is_dir() => return Err(Error::is_folder(&shown)),
-        Ok(found) if !found.is_file() => {
-            return Err(unwritable(&shown, io::Error::other("it is not a regular file")));
+        Ok(there) if there.is_dir() => return Err(Error::is_folder(&relative)),
+        Ok(there) if !there.is_file() => {
+            return Err(unwritable(&relative, io::Error::other("it is not a regular file")));
         }
-        Ok(_) if existing == Existing::Keep => return Err(Error::file_exists(&shown)),
-        Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&shown)),
+        Ok(_) if existing == Existing::Keep => return Err(Error::file_exists(&relative)),
+        Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&relative)),
         _ => {}
     }
-    Ok((target, shown))
+    Ok((target, relative))
 }
 
 fn unreadable(path: &str, error: io::Error) -> Error {

@@ -14,7 +14,7 @@ pub fn of_same_call(one: &Operation, other: &Operation) -> bool {
 pub fn by_call(operations: &[Operation]) -> Vec<Operation> {
     let mut calls: Vec<Operation> = Vec::with_capacity(operations.len());
     for operation in operations {
-        let first = calls.iter_mut().rev().find(|known| of_same_call(known, operation));
+        let first = calls.iter_mut().rev().find(|call| of_same_call(call, operation));
         match first {
             Some(first) => add(first, operation),
             None => calls.push(operation.clone()),
@@ -26,27 +26,27 @@ pub fn by_call(operations: &[Operation]) -> Vec<Operation> {
 /// Adds what a later operation did.
 fn add(first: &mut Operation, later: &Operation) {
     for change in &later.cells {
-        let Some(known) = first.cells.iter_mut().find(|known| known.id == change.id) else {
+        let Some(earlier) = first.cells.iter_mut().find(|earlier| earlier.id == change.id) else {
             first.cells.push(change.clone());
             continue;
         };
-        if let (Some(first), Some(before)) = (&mut known.before, &change.before)
+        if let (Some(first), Some(before)) = (&mut earlier.before, &change.before)
             && first.outputs.is_none()
         {
             first.outputs.clone_from(&before.outputs);
         }
-        let known_after = known.after.as_ref().and_then(|state| state.outputs.clone());
-        known.after.clone_from(&change.after);
-        if let Some(after) = &mut known.after
+        let earlier_after = earlier.after.as_ref().and_then(|state| state.outputs.clone());
+        earlier.after.clone_from(&change.after);
+        if let Some(after) = &mut earlier.after
             && after.outputs.is_none()
         {
-            after.outputs = known_after;
+            after.outputs = earlier_after;
         }
-        known.moved |= change.moved;
+        earlier.moved |= change.moved;
     }
     for change in &later.metadata {
-        match first.metadata.iter_mut().find(|known| known.name == change.name) {
-            Some(known) => known.after.clone_from(&change.after),
+        match first.metadata.iter_mut().find(|earlier| earlier.name == change.name) {
+            Some(earlier) => earlier.after.clone_from(&change.after),
             None => first.metadata.push(change.clone()),
         }
     }

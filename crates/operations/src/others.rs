@@ -10,20 +10,20 @@ use crate::{Operation, OperationId};
 
 /// The operations that left something else than is there, although no later operation changed it.
 pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<OperationId> {
-    let (mut known, mut names, mut changed) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let (mut cells, mut names, mut changed) = (HashSet::new(), HashSet::new(), HashSet::new());
     for operation in since_creation(operations).iter().rev() {
         for change in operation.cells.iter().filter(|change| change.changes_content()) {
-            if !known.insert(&change.id) {
+            if !cells.insert(&change.id) {
                 continue;
             }
-            let found = now.cell(&change.id).map(|(_, cell)| cell.revision());
-            if found != change.after.as_ref().map(|state| state.revision.as_str()) {
+            let present = now.cell(&change.id).map(|(_, cell)| cell.revision());
+            if present != change.after.as_ref().map(|state| state.revision.as_str()) {
                 changed.insert(operation.id);
             }
         }
         for change in operation.metadata.iter().filter(|change| names.insert(&change.name)) {
-            let found = now.metadata().member(&change.name);
-            if !are_equivalent(found.as_ref(), json(change.after.as_ref()).as_ref()) {
+            let present = now.metadata().member(&change.name);
+            if !are_equivalent(present.as_ref(), json(change.after.as_ref()).as_ref()) {
                 changed.insert(operation.id);
             }
         }

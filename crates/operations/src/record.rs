@@ -33,7 +33,7 @@ struct Touched {
 
 impl Touched {
     fn by(edits: &[Edit]) -> Self {
-        let (mut touched, mut known) = (Self::default(), HashSet::new());
+        let (mut touched, mut ids) = (Self::default(), HashSet::new());
         for edit in edits {
             for id in edit.cells() {
                 if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
@@ -43,7 +43,7 @@ impl Touched {
                 if !matches!(edit, Edit::SetSource { .. } | Edit::MergeMetadata { .. } | Edit::Move { .. }) {
                     touched.outputs.insert(id.clone());
                 }
-                if known.insert(id.clone()) {
+                if ids.insert(id.clone()) {
                     touched.ids.push(id.clone());
                 }
             }
@@ -130,15 +130,15 @@ pub(crate) fn are_equivalent(one: Option<&Json>, other: Option<&Json>) -> bool {
 
 /// The difference between the touched cells now and before `operations`, whoever changed them.
 pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
-    let (mut recorded, mut known) = (Recorded::default(), HashSet::new());
+    let (mut recorded, mut ids) = (Recorded::default(), HashSet::new());
     for change in operations.iter().flat_map(|operation| &operation.cells) {
-        if !known.insert(&change.id) {
+        if !ids.insert(&change.id) {
             continue;
         }
-        let found = now.cell(&change.id).map(|found| state(now, found, None, &mut recorded.blobs));
+        let state = now.cell(&change.id).map(|cell| state(now, cell, None, &mut recorded.blobs));
         // Outputs are not compared: those of before may not be kept.
         let before = change.before.clone().map(|state| CellState { outputs: None, ..state });
-        let change = CellChange { id: change.id.clone(), before, after: found, moved: false };
+        let change = CellChange { id: change.id.clone(), before, after: state, moved: false };
         if change.state().is_some() && change.changes_content() {
             recorded.cells.push(change);
         }

@@ -30,7 +30,7 @@ impl FileDigests {
             metadata => metadata.ok()?,
         };
         let stat = (metadata.modified().ok()?, metadata.len());
-        if let Some((_, digest)) = self.0.lock().get(path).filter(|(known, _)| *known == stat) {
+        if let Some((_, digest)) = self.0.lock().get(path).filter(|(before, _)| *before == stat) {
             return Some(*digest);
         }
         if !metadata.is_file() || stat.1 > MAX_LENGTH {

@@ -159,7 +159,7 @@ impl Session {
             self.works_on(opened.path(), None);
             self.workspace.notebooks().remember_name(name, &opened);
             let mut state = self.state();
-            state.names.retain(|(known, _)| known != name);
+            state.names.retain(|(other, _)| other != name);
             state.names.push((name.to_owned(), opened.path().clone()));
             state.current = Some(name.to_owned());
             Ok(opened)
@@ -178,12 +178,12 @@ impl Session {
             let mut state = self.state();
             let path = opened.path();
             let name = name.map(str::to_owned).or_else(|| state.current.clone()).unwrap_or_default();
-            state.names.retain(|(known, of)| *known != name && !(*path == *name && of == path));
+            state.names.retain(|(other, of)| *other != name && !(*path == *name && of == path));
             self.workspace.notebooks().forget_name(&name, &opened);
             if state
                 .current
                 .as_ref()
-                .is_some_and(|current| !state.names.iter().any(|(known, _)| known == current))
+                .is_some_and(|current| !state.names.iter().any(|(other, _)| other == current))
             {
                 state.current = None;
             }
@@ -271,9 +271,9 @@ impl Session {
 
     /// The notebook that has this name in another Unicode form, and what to say of those with nearly this name.
     async fn near_notebook(&self, place: &Arc<dyn Place>, name: &str) -> (Option<NotebookPath>, String) {
-        let Ok(found) = place.notebooks(MAX_SEARCHED).await else { return (None, String::new()) };
+        let Ok(notebooks) = place.notebooks(MAX_SEARCHED).await else { return (None, String::new()) };
         let name = place.strip_name(name).unwrap_or(name);
-        let Some(near) = nearest(name, found.paths.iter().map(NotebookPath::as_str)) else {
+        let Some(near) = nearest(name, notebooks.paths.iter().map(NotebookPath::as_str)) else {
             return (None, String::new());
         };
         match &near.names[..] {
@@ -352,7 +352,7 @@ impl Session {
     }
 
     fn path_of(&self, name: &str) -> Option<NotebookPath> {
-        self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+        self.state().names.iter().find(|(other, _)| other == name).map(|(_, path)| path.clone())
     }
 
     /// The state of this agent.

@@ -24,14 +24,14 @@ impl ShownPaths {
     /// Notes that `path` was shown. A path with a prefix means the same everywhere, and is not kept.
     pub(crate) fn note(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
         if place.prefix().is_empty() {
-            let mut shown = self.0.lock();
-            if shown.places.insert(path.clone(), place.clone()).is_none() {
-                shown.order.push_back(path.clone());
+            let mut paths = self.0.lock();
+            if paths.places.insert(path.clone(), place.clone()).is_none() {
+                paths.order.push_back(path.clone());
             }
-            if shown.order.len() > MAX_PATHS
-                && let Some(oldest) = shown.order.pop_front()
+            if paths.order.len() > MAX_PATHS
+                && let Some(oldest) = paths.order.pop_front()
             {
-                shown.places.remove(&oldest);
+                paths.places.remove(&oldest);
             }
         }
     }

@@ -57,7 +57,7 @@ impl Displaced {
     /// `None` if the file still has another name: then that is the one that somebody writes.
     pub(super) fn new(
         file: File,
-        (notebook, known): (Notebook, &Version),
+        (notebook, version): (Notebook, &Version),
         edits: Vec<Edit>,
         replaced_by: Stamp,
     ) -> io::Result<Option<Self>> {
@@ -65,7 +65,7 @@ impl Displaced {
         if file.metadata()?.nlink() > 0 {
             return Ok(None);
         }
-        let (before, digest) = (known.stamp, known.digest);
+        let (before, digest) = (version.stamp, version.digest);
         Ok(Some(Self { file, before, digest, notebook, edits, replaced_by }))
     }
 
@@ -147,13 +147,13 @@ impl DisplacedFiles {
     pub(super) fn put_back(&self, path: &Path) -> io::Result<Option<Late>> {
         let _replacing = self.replacing();
         let mut files = self.files.lock();
-        let mut found = None;
+        let mut written = None;
         for (index, displaced) in files.iter_mut().enumerate() {
             if let Some(bytes) = displaced.written()? {
-                found = Some((index, bytes));
+                written = Some((index, bytes));
             }
         }
-        let Some((index, bytes)) = found else { return Ok(None) };
+        let Some((index, bytes)) = written else { return Ok(None) };
         let Some(_lock) = lock::try_lock(path)? else { return Ok(None) };
         let newest = files.back().map(|newest| newest.replaced_by);
         if Stamp::of(path).ok() != newest {

@@ -86,11 +86,11 @@ impl FileDocument {
     /// Looks at the files that were replaced.
     pub(super) async fn put_back(&self) {
         let Some(this) = self.this.upgrade() else { return };
-        let found = spawn_blocking(move || {
+        let put_back = spawn_blocking(move || {
             let store = this.notebook.store();
             store.displaced.put_back(&store.file)
         });
-        match found.await.map_err(std::io::Error::other).flatten() {
+        match put_back.await.map_err(std::io::Error::other).flatten() {
             Ok(None) => {}
             Ok(Some(Late { edits })) => {
                 tracing::info!("{}: an editor had the file open while it was replaced", self.path());
@@ -164,12 +164,12 @@ impl NotebookStore for NotebookFile {
         &self.path
     }
 
-    async fn read(&self, known: Option<&CachedVersion<Version>>) -> Result<Content<Version>, Error> {
-        let known = known.map(|known| known.version);
+    async fn read(&self, last: Option<&CachedVersion<Version>>) -> Result<Content<Version>, Error> {
+        let last = last.map(|last| last.version);
         let mut attempt = 1;
         loop {
             let (file, path) = (self.file.clone(), self.path.clone());
-            let content = spawn_blocking(move || read(&file, &path, known)).await;
+            let content = spawn_blocking(move || read(&file, &path, last)).await;
             match content.unwrap_or_else(|error| Err(Error::notebook_task_failed(error))) {
                 Err(_) if attempt < READ_ATTEMPTS => attempt += 1,
                 content => return content,
@@ -218,22 +218,22 @@ impl NotebookStore for NotebookFile {
     }
 }
 
-fn read(file: &Path, path: &str, known: Option<Version>) -> Result<Content<Version>, Error> {
+fn read(file: &Path, path: &str, last: Option<Version>) -> Result<Content<Version>, Error> {
     let failed = |error| io_error::reading(path, error);
     let unusable = |problem: &str| Err(Error::unreadable_notebook(path, problem));
     let real = canonicalize(file).map_err(failed)?;
     if is_replaced_by_link(file, &real) {
         return unusable("it was replaced by a link; open it again");
     }
-    if let Some(known) = known.filter(|known| known.is_settled)
-        && known.stamp == Stamp::of(file).map_err(failed)?
+    if let Some(last) = last.filter(|last| last.is_settled)
+        && last.stamp == Stamp::of(file).map_err(failed)?
     {
-        return Ok(Content::Unchanged { version: known });
+        return Ok(Content::Unchanged { version: last });
     }
     let contents = file::read(file).map_err(|error| failed(naming_holders(error, file)))?;
     let Some(contents) = contents else { return unusable("it changes while it is read") };
     let version = contents.version;
-    if known.is_some_and(|known| known.digest == version.digest) {
+    if last.is_some_and(|last| last.digest == version.digest) {
         return Ok(Content::Unchanged { version });
     }
     if contents.bytes.is_empty() {

@@ -133,11 +133,11 @@ fn put_in_place(
 
 /// Whether somebody has written a file since it had this content.
 #[cfg(unix)]
-fn is_written(path: &Path, known: &Version) -> io::Result<bool> {
-    if !Stamp::of(path)?.has_same_content(&known.stamp) {
+fn is_written(path: &Path, version: &Version) -> io::Result<bool> {
+    if !Stamp::of(path)?.has_same_content(&version.stamp) {
         return Ok(true);
     }
-    Ok(!known.is_settled && digest_of(&fs::read(path)?) != known.digest)
+    Ok(!version.is_settled && digest_of(&fs::read(path)?) != version.digest)
 }
 
 /// Computes a digest of all that is written.

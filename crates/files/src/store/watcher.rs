@@ -77,14 +77,14 @@ impl ChangeWatcher {
 
 fn start(documents: &Arc<OpenDocuments>, reader: &mut JoinSet<()>) -> notify::Result<RecommendedWatcher> {
     let changed = Arc::new(Changed::default());
-    let (noticed, known) = (changed.clone(), documents.clone());
+    let (noticed, open_documents) = (changed.clone(), documents.clone());
     let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };
         if is_reading(event.kind) {
             return;
         }
         let paths = event.paths.into_iter().map(from_watcher);
-        let open = paths.filter(|path| known.get(path).is_some());
+        let open = paths.filter(|path| open_documents.get(path).is_some());
         noticed.files.lock().extend(open);
         noticed.any.notify_one();
     })?;

@@ -94,16 +94,16 @@ impl Places {
 }
 
 /// The refusal of a path that was shown as one of `shown`'s, to an agent that has moved to `current` since.
-pub(crate) fn moved(path: &str, shown: &dyn Place, current: &dyn Place) -> Error {
+pub(crate) fn moved(path: &str, former: &dyn Place, current: &dyn Place) -> Error {
     Error::new(
         ErrorKind::InvalidArgument,
         format!(
             "{path:?} was a path of {} when you read it; you now work in {}. Nothing was done.",
-            shown.description(),
+            former.description(),
             current.description()
         ),
         NextStep::NamePlace {
-            paths: [shown, current].map(|place| format!("{}{path}", place.name())).to_vec(),
+            paths: [former, current].map(|place| format!("{}{path}", place.name())).to_vec(),
         },
     )
 }

@@ -95,9 +95,9 @@ impl Session {
         &self,
         path: &NotebookPath,
         notebook: &Notebook,
-        shown: impl IntoIterator<Item = usize> + Clone,
+        indices: impl IntoIterator<Item = usize> + Clone,
     ) {
-        self.state().seen.entry(path.clone()).or_default().saw(notebook, shown);
+        self.state().seen.entry(path.clone()).or_default().saw(notebook, indices);
     }
 
     /// Remembers that the agent was shown the indices and revisions of these cells.

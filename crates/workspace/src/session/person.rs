@@ -23,15 +23,15 @@ impl Session {
         let identity = |(path, place): (&NotebookPath, &Arc<dyn Place>)| (path.clone(), place.identity(path));
         let notebooks: Vec<_> = self.state().homes.iter().map(identity).collect();
         // Another call is asking. Of agents without sessions, one is notified.
-        let Ok(mut known) = self.kept().histories.try_lock() else { return Vec::new() };
+        let Ok(mut lengths) = self.kept().histories.try_lock() else { return Vec::new() };
         let mut sentences = Vec::new();
         for (path, identity) in notebooks {
-            let length = known.get(&path).copied();
+            let length = lengths.get(&path).copied();
             let Some((operations, length)) = recorder.recorded_since(&identity, length).await else {
                 continue;
             };
             sentences.extend(sentence(&path, &operations));
-            known.insert(path, length);
+            lengths.insert(path, length);
         }
         sentences
     }

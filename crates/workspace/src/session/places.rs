@@ -65,7 +65,7 @@ impl Session {
             return Ok(named);
         }
         match self.kept().shown_paths.elsewhere(path, &*place) {
-            Some(shown) => Err(moved(path, &*shown, &*place)),
+            Some(place_then) => Err(moved(path, &*place_then, &*place)),
             None => Ok(Located { place, path: path.clone() }),
         }
     }

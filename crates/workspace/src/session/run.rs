@@ -62,8 +62,8 @@ impl Session {
         let runner = self.workspace.runner();
         for place in self.places() {
             let Some(runs) = place.earlier_runs() else { continue };
-            let Ok(Some(found)) = runs.find(run).await else { continue };
-            match (&found.kernel, &found.notebook) {
+            let Ok(Some(run)) = runs.find(run).await else { continue };
+            match (&run.kernel, &run.notebook) {
                 (Some(kernel), Some(path)) => {
                     let located = Located { place, path: path.clone() };
                     if let Ok(opened) = self.workspace.open(located, Mode::Connect).await {
@@ -74,7 +74,7 @@ impl Session {
                 (Some(kernel), None) => drop(runner.adopt_at(kernel, &place, None).await),
                 (None, _) => {}
             }
-            return Some(found);
+            return Some(run);
         }
         None
     }
@@ -290,8 +290,8 @@ async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Err
     if let Some(exact) = kernels.iter().find(|kernel| **kernel.id() == *id) {
         return Ok(exact.clone());
     }
-    let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
-    match (found.next(), found.next()) {
+    let mut matches = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
+    match (matches.next(), matches.next()) {
         (Some(kernel), None) => Ok(kernel.clone()),
         (Some(_), Some(_)) => Err(Error::new(
             ErrorKind::InvalidArgument,

@@ -14,9 +14,9 @@ pub(super) struct SeenCells {
 
 impl SeenCells {
     /// The sources of these cells were shown.
-    pub(super) fn saw(&mut self, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
-        self.listed(notebook, shown.clone());
-        for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
+    pub(super) fn saw(&mut self, notebook: &Notebook, indices: impl IntoIterator<Item = usize> + Clone) {
+        self.listed(notebook, indices.clone());
+        for cell in indices.into_iter().filter_map(|index| notebook.cells().get(index)) {
             self.revisions.insert(cell.id().clone(), cell.revision().to_owned());
         }
     }
@@ -77,7 +77,7 @@ impl SeenCells {
     /// The indices of cells whose source has changed since it was shown.
     pub(super) fn changed(&self, notebook: &Notebook) -> Vec<usize> {
         let has_changed =
-            |id: &CellId, revision: &str| self.revisions.get(id).is_some_and(|known| known != revision);
+            |id: &CellId, revision: &str| self.revisions.get(id).is_some_and(|seen| seen != revision);
         let cells = notebook.cells().iter().enumerate();
         cells.filter(|(_, cell)| has_changed(cell.id(), cell.revision())).map(|(index, _)| index).collect()
     }

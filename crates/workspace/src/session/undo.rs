@@ -362,9 +362,9 @@ fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
     if earlier.is_empty() {
         return None;
     }
-    let shown: Vec<String> = after.cells().iter().flat_map(|cell| shown_widgets(&cell.outputs())).collect();
+    let widgets: Vec<String> = after.cells().iter().flat_map(|cell| shown_widgets(&cell.outputs())).collect();
     let present = after.metadata().member("widgets");
-    let back = |present: Option<Json>, earlier| restored_widgets(present.as_ref(), &earlier, &shown);
+    let back = |present: Option<Json>, earlier| restored_widgets(present.as_ref(), &earlier, &widgets);
     // Each holds only what its operation changed, so that it applies to the state which that operation left.
     let value = earlier.into_iter().filter_map(|text| Json::parse(text).ok()).fold(present.clone(), back);
     (value != present).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })

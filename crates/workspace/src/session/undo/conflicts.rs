@@ -71,13 +71,13 @@ pub(super) async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellI
         Some(runs) => runs.cells_to_run(opened.path()).await?,
         None => Vec::new(),
     };
-    let shown = opened.document().running_cells();
-    if !shown.is_empty() {
+    let running = opened.document().running_cells();
+    if !running.is_empty() {
         // A program that was killed may have left them so.
         let kernels = opened.place().kernels().await?;
         // Any busy kernel counts, as the mark names none: waiting in vain is better than writing below a run.
         if kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy) {
-            cells.extend(shown);
+            cells.extend(running);
         }
     }
     Ok(cells)

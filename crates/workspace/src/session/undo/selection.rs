@@ -83,9 +83,9 @@ fn own_last(
 
 fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec<Operation>, Error> {
     // Among all, to tell an operation that is undone from an unknown one.
-    let found = all.iter().find(|operation| operation.id == id);
-    let found = found.ok_or_else(|| unknown(&Since::Operation(id)))?;
-    if matches!(found.kind, OperationKind::Checkpoint { .. }) {
+    let operation = all.iter().find(|operation| operation.id == id);
+    let operation = operation.ok_or_else(|| unknown(&Since::Operation(id)))?;
+    if matches!(operation.kind, OperationKind::Checkpoint { .. }) {
         return Err(nothing(format!("{id} is a checkpoint, which changed nothing.")));
     }
     // Operations before the file was made are about another notebook, whose cells are gone.
@@ -98,10 +98,10 @@ fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec
         return Err(nothing(cause));
     }
     // From `live`: an undo with `only` may have undone some of the cells, which must not be undone twice.
-    let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
+    let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, operation)).collect();
     match &of_call[..] {
         // `live` has no undos. If this one was undone itself, the plan finds cells that differ from what it left.
-        [] if found.is_undo() => Ok(vec![found.clone()]),
+        [] if operation.is_undo() => Ok(vec![operation.clone()]),
         [] => Err(nothing(format!("{id} is already undone."))),
         _ => Ok(of_call),
     }
@@ -111,7 +111,7 @@ fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec
 fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usize) -> Vec<Operation> {
     let mut calls: Vec<&Operation> = Vec::new();
     for operation in live.clone() {
-        if !calls.iter().any(|known| of_same_call(known, operation)) {
+        if !calls.iter().any(|call| of_same_call(call, operation)) {
             calls.push(operation);
         }
     }
