@@ -1,5 +1,5 @@
 """Notebooks that run again from a fresh kernel. Only real kernels show what differs from run to run; how outputs are compared is
-tested in `compare`."""
+tested in `verify/src/compare`."""
 
 import asyncio
 import itertools

@@ -100,18 +100,10 @@ pub(crate) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> 
     (cells, skipped)
 }
 
-/// Whether a line asks for help (`name?`, `?name`, `%pinfo name`) or for a longer text: all of that goes to a pager.
+/// Whether a line asks for help (`name?`, `?name`), which goes to a pager.
 fn asks_for_help(source: &str) -> bool {
-    const PAGED: [&str; 9] =
-        ["page", "pinfo", "pinfo2", "pdoc", "pdef", "psource", "pfile", "quickref", "magic"];
-    source.lines().map(str::trim).any(|line| {
-        let line = line.trim_end_matches(';').trim_end();
-        let magic = line.strip_prefix('%').and_then(|magic| magic.split_whitespace().next());
-        !line.starts_with('#')
-            && (line.starts_with('?')
-                || line.ends_with('?')
-                || magic.is_some_and(|magic| PAGED.contains(&magic)))
-    })
+    let mut lines = source.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines.any(|line| line.starts_with('?') || line.ends_with('?'))
 }
 
 /// A cell's own settings for its test.
@@ -218,7 +210,7 @@ mod tests {
 
     #[test]
     fn lines_that_open_a_pager_are_known() {
-        for source in ["len?", "x = 1\n?str.upper", "len??", "%pinfo len", "%psource f", "%quickref"] {
+        for source in ["len?", "x = 1\n?str.upper", "len??"] {
             assert!(asks_for_help(source), "{source}");
         }
         for source in ["print(1)", "# why?", "%time f()", "len"] {

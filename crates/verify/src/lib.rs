@@ -6,6 +6,7 @@
 //! deterministic.
 
 mod cells;
+mod compare;
 mod imports;
 mod report;
 mod rerun;
@@ -23,6 +24,7 @@ use runs::{OpenNotebook, Run, Runner, Slot};
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
+use self::compare::Rerun;
 pub use self::imports::MissingModule;
 use self::rerun::{Ran, Subject, rerun};
 pub use self::verdict::{CellVerdict, Conclusion, Verdict, Verification};
@@ -139,7 +141,7 @@ async fn verify(
     let ran = rerun(run, &subject, &cells, options.cell_timeout, &on_cell).await?;
     let made = || {
         let sources = cells.iter().map(|cell| cell.source.as_str());
-        compare::Rerun::new(start..SystemTime::now(), sources)
+        Rerun::new(start..SystemTime::now(), sources)
     };
     let again = if verdict::differs(&cells, &ran, &made()) {
         let on_cell = |position: usize| report(format!("once more: cell {} of {count}", position + 1));

@@ -86,16 +86,10 @@ impl Verification {
             let found = self.cells.iter().filter_map(|cell| Some((cell.index, is(&cell.verdict)?)));
             found.map(|(index, note)| format!("#{index}{note}")).collect()
         };
-        let random = labels(|verdict| match verdict {
-            Verdict::NotDeterministic { causes, .. } => Some(because(causes)),
-            _ => None,
-        });
-        let stale = labels(|verdict| match verdict {
-            Verdict::Stale { causes, .. } => Some(because(causes)),
-            _ => None,
-        });
-        let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then(String::new));
-        let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then(String::new));
+        let random = labels(|it| matches!(it, Verdict::NotDeterministic { .. }).then(|| because(it)));
+        let stale = labels(|it| matches!(it, Verdict::Stale { .. }).then(|| because(it)));
+        let fails = labels(|it| matches!(it, Verdict::FailsAgain { .. }).then(String::new));
+        let unexplained = labels(|it| matches!(it, Verdict::Unexplained { .. }).then(String::new));
         let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
         let mut parts = Vec::new();
         if !random.is_empty() {
@@ -146,13 +140,10 @@ impl Verification {
                         shortened(diff.trim_end(), MAX_SHOWN)
                     ));
                 }
-                Verdict::Failed { shown, .. } => {
-                    let shown = shortened(shown, MAX_SHOWN);
-                    parts.push(format!("cell #{index} (id {id}):\n{shown}"));
-                }
-                Verdict::FailsAgain { shown, .. } => {
-                    let shown = shortened(shown, MAX_SHOWN);
-                    parts.push(format!("cell #{index} (id {id}), the second time:\n{shown}"));
+                Verdict::Failed { shown, .. } | Verdict::FailsAgain { shown, .. } => {
+                    let again = matches!(verdict, Verdict::FailsAgain { .. });
+                    let time = if again { ", the second time" } else { "" };
+                    parts.push(format!("cell #{index} (id {id}){time}:\n{}", shortened(shown, MAX_SHOWN)));
                 }
                 _ => {}
             }
@@ -163,36 +154,24 @@ impl Verification {
 
     /// What else the person should know, beside the cells.
     pub fn notes(&self) -> Vec<String> {
-        self.missing().into_iter().chain(self.not_applied()).collect()
-    }
-
-    /// All modules that are missing, so that nobody has to look for one after the other.
-    fn missing(&self) -> Option<String> {
+        let mut notes = Vec::new();
         let module = |MissingModule { module, package }: &MissingModule| match package {
             Some(package) if package != module => format!("{module} (package {package})"),
             Some(_) => module.clone(),
             None => format!("{module} (no package of that name)"),
         };
-        let missing: Vec<String> = self.missing.iter().map(module).collect();
-        (!missing.is_empty()).then(|| {
-            format!(
-                "The notebook imports these modules, which its environment lacks: {}.",
-                missing.join(", ")
-            )
-        })
-    }
-
-    fn not_applied(&self) -> Option<String> {
-        let cells = self.cells.iter().filter(|cell| self.not_applied.contains(&cell.id));
-        let labels: Vec<String> = cells.map(|cell| format!("#{}", cell.index)).collect();
-        match &labels[..] {
-            [] => None,
-            [one] => Some(format!("Not applied to cell {one}: it changed during the verification.")),
-            all => Some(format!(
-                "Not applied to cells {}: they changed during the verification.",
-                all.join(", ")
-            )),
+        // All of them, so that nobody has to look for one after the other.
+        let missing = self.missing.iter().map(module).collect::<Vec<_>>().join(", ");
+        if !missing.is_empty() {
+            notes
+                .push(format!("The notebook imports these modules, which its environment lacks: {missing}."));
         }
+        let cells = self.cells.iter().filter(|cell| self.not_applied.contains(&cell.id));
+        let labels = cells.map(|cell| format!("#{}", cell.index)).collect::<Vec<_>>().join(", ");
+        if !labels.is_empty() {
+            notes.push(format!("Not applied to {labels}: changed during the verification."));
+        }
+        notes
     }
 }
 
@@ -230,8 +209,8 @@ fn words((cause, code): &(Cause, String)) -> String {
 }
 
 /// The first causes, behind the cell: `, unseeded: draws random()`.
-fn because(causes: &[(Cause, String)]) -> String {
-    let words: Vec<String> = causes.iter().take(MAX_CAUSES).map(words).collect();
+fn because(verdict: &Verdict) -> String {
+    let words: Vec<String> = verdict.causes().into_iter().take(MAX_CAUSES).collect();
     if words.is_empty() { String::new() } else { format!(", {}", words.join(" and ")) }
 }
 

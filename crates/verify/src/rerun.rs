@@ -15,14 +15,10 @@ use self::execute::execute;
 pub(crate) use self::ran::{Ended, Ran};
 use crate::cells::Checked;
 use crate::imports;
-use crate::imports::MissingModule;
 
 mod areas;
 mod execute;
 mod ran;
-
-/// How long it may take to find out which modules are missing.
-const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
 /// The notebook, and the kernel that it wants.
 pub(crate) struct Subject {
@@ -113,7 +109,8 @@ async fn run_cells(
     }
     // An error may be expected because it is saved.
     let lacks_module = areas.iter().any(|area| area.lock().outputs().iter().any(is_of_missing_module));
-    let missing = if lacks_module { missing_modules(&*executor, cells).await } else { Vec::new() };
+    let sources = cells.iter().map(|cell| cell.source.as_str());
+    let missing = if lacks_module { imports::missing(&*executor, sources).await } else { Vec::new() };
     // Only now: a later cell may have updated a display of an earlier one.
     let outputs = areas.iter().map(|area| area.lock().outputs().to_vec()).collect();
     let other_forms = areas.iter().map(|area| area.lock().other_forms()).collect();
@@ -124,22 +121,6 @@ async fn run_cells(
 
 fn is_of_missing_module(output: &Output) -> bool {
     matches!(output, Output::Error { name, .. } if name == "ModuleNotFoundError")
-}
-
-/// All modules that the cells import and the environment lacks, not only the first.
-async fn missing_modules(executor: &dyn Executor, cells: &[Checked]) -> Vec<MissingModule> {
-    let modules = imports::imported(cells.iter().map(|cell| cell.source.as_str()));
-    let area = Arc::new(Mutex::new(Areas::default()));
-    let failure = execute(executor, &imports::question(&modules), QUESTION_LIMIT, true, area.clone()).await;
-    if let Some(cause) = failure {
-        tracing::debug!(cause, "which modules are missing is not known");
-    }
-    let area = area.lock();
-    let printed = area.outputs().iter().filter_map(|output| match output {
-        Output::Stream { text, .. } => Some(text.as_str().into_owned()),
-        _ => None,
-    });
-    imports::missing(&printed.collect::<String>(), &modules)
 }
 
 /// The language with its version, as the kernel says.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use compare::{Comparison, compare};
+use crate::compare::{Comparison, Rerun, compare};
 use notebook::{CellId, Output};
 use syntax::{Cause, nondeterminism};
 
@@ -96,7 +96,7 @@ pub enum Conclusion {
 
 /// Whether anything that is compared differs from what is saved: then another run has to show why. Why a cell has failed is
 /// known already.
-pub(crate) fn differs(cells: &[Checked], ran: &Ran, rerun: &compare::Rerun) -> bool {
+pub(crate) fn differs(cells: &[Checked], ran: &Ran, rerun: &Rerun) -> bool {
     cells.iter().enumerate().take(ran.passed()).any(|(position, cell)| {
         cell.expectation == Expectation::WithSaved
             && matches!(ran.compare(position, cell, rerun), Comparison::Different { .. })
@@ -110,12 +110,7 @@ pub(crate) fn errors(ran: &Ran) -> usize {
 }
 
 /// The verdicts on the cells. `again`: another run, if the first one differs.
-pub(crate) fn verdicts(
-    cells: &[Checked],
-    ran: &Ran,
-    again: Option<&Ran>,
-    rerun: &compare::Rerun,
-) -> Vec<CellVerdict> {
+pub(crate) fn verdicts(cells: &[Checked], ran: &Ran, again: Option<&Ran>, rerun: &Rerun) -> Vec<CellVerdict> {
     let mut tainted = BTreeSet::new();
     let mut verdicts = Vec::with_capacity(cells.len());
     for (position, cell) in cells.iter().enumerate() {
@@ -158,7 +153,7 @@ fn explained(
     position: usize,
     ran: &Ran,
     again: Option<&Ran>,
-    rerun: &compare::Rerun,
+    rerun: &Rerun,
     diff: String,
 ) -> Verdict {
     let Some(other) = again.and_then(|again| again.outputs.get(position)) else {

@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "front_door", "notebook", "state", "syntax", "windows"]),
     (2, &["clients", "kernel", "names", "operations", "render", "rest", "terminal", "ydoc"]),
-    (3, &["compare", "html", "place", "staleness", "transports"]),
+    (3, &["html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "runs"]),
     (6, &["colab_machines", "local", "verify"]),
@@ -30,18 +30,8 @@ const CONFINED: [(&str, &str); 4] =
     [("rmcp", "mcp"), ("pyo3", "python"), ("ruff_python_parser", "syntax"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-pub(super) const PURE: [&str; 10] = [
-    "compare",
-    "connection",
-    "html",
-    "names",
-    "notebook",
-    "operations",
-    "render",
-    "staleness",
-    "syntax",
-    "ydoc",
-];
+pub(super) const PURE: [&str; 9] =
+    ["connection", "html", "names", "notebook", "operations", "render", "staleness", "syntax", "ydoc"];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -11,38 +11,12 @@ const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 pub(super) struct Areas {
     /// Also those that went into `Output` widgets, and widgets as they are at the end.
     all: OutputArea,
-    /// Of a cell with widgets.
-    others: Option<Box<OtherAreas>>,
-    asks_to_exit: bool,
-}
-
-/// The outputs of a cell as front ends save them that show its widgets.
-#[derive(Default)]
-struct OtherAreas {
-    /// As runs save them.
-    of_runs: OutputArea,
-    /// All, and widgets as they were when they were displayed.
-    at_first: OutputArea,
-    /// Without what went into `Output` widgets, and widgets as they were when they were displayed.
-    beside_widgets: OutputArea,
-    /// Whether a widget takes them now.
+    /// The outputs of a cell with widgets as front ends save them that show its widgets: as runs save them; all, and widgets as they were
+    /// when they were displayed; and these without what went into `Output` widgets.
+    others: Option<Box<[OutputArea; 3]>>,
+    /// Whether a widget takes the outputs now.
     is_captured: bool,
-}
-
-impl OtherAreas {
-    fn apply(&mut self, event: &Event) {
-        self.of_runs.apply(event.clone());
-        match event {
-            Event::Captured(by) => self.is_captured = by.is_some(),
-            Event::Widget { .. } | Event::WidgetState(_) => {}
-            event => {
-                self.at_first.apply(event.clone());
-                if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
-                    self.beside_widgets.apply(event.clone());
-                }
-            }
-        }
-    }
+    asks_to_exit: bool,
 }
 
 impl Areas {
@@ -53,18 +27,23 @@ impl Areas {
                 if self.all.size_bytes() > MAX_OUTPUT_BYTES => {}
             event => {
                 if matches!(event, Event::Captured(_) | Event::Widget { .. }) {
-                    self.others.get_or_insert_with(|| {
-                        let area = || self.all.clone();
-                        let (of_runs, at_first, beside_widgets) = (area(), area(), area());
-                        Box::new(OtherAreas { of_runs, at_first, beside_widgets, is_captured: false })
-                    });
+                    self.others.get_or_insert_with(|| Box::new(std::array::from_fn(|_| self.all.clone())));
                 }
                 if let Some(others) = &mut self.others {
-                    others.apply(&event);
+                    let [of_runs, at_first, beside_widgets] = &mut **others;
+                    of_runs.apply(event.clone());
+                    if let Event::Captured(by) = &event {
+                        self.is_captured = by.is_some();
+                        return;
+                    }
+                    if !matches!(event, Event::Widget { .. } | Event::WidgetState(_)) {
+                        at_first.apply(event.clone());
+                        if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
+                            beside_widgets.apply(event.clone());
+                        }
+                    }
                 }
-                if !matches!(event, Event::Captured(_)) {
-                    self.all.apply(event);
-                }
+                self.all.apply(event);
             }
         }
     }
@@ -80,7 +59,7 @@ impl Areas {
     /// The error that the cell shows, which its reply does not tell if the code caught it: `%run` of a script that fails, or a cell
     /// that runs another. What went into a widget is shown there.
     fn error(&self) -> Option<String> {
-        let shown = self.others.as_ref().map_or(&self.all, |others| &others.beside_widgets);
+        let shown = self.others.as_ref().map_or(&self.all, |others| &others[2]);
         shown.outputs().iter().find_map(|output| match output {
             Output::Error { name, value, .. } => Some(error_line(name, value)),
             _ => None,
@@ -92,8 +71,7 @@ impl Areas {
     }
 
     pub(super) fn other_forms(&self) -> Vec<Vec<Output>> {
-        let Some(others) = &self.others else { return Vec::new() };
-        [&others.of_runs, &others.at_first, &others.beside_widgets].map(|area| area.outputs().to_vec()).into()
+        self.others.iter().flat_map(|others| others.iter()).map(|area| area.outputs().to_vec()).collect()
     }
 }
 

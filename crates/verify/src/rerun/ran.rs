@@ -1,6 +1,6 @@
 //! What the cells of a notebook gave in a run, compared with what is saved.
 
-use compare::{Comparison, compare, difference, without_pages};
+use crate::compare::{Comparison, Rerun, compare, difference, without_pages};
 use notebook::{Json, Output};
 
 use crate::cells::Checked;
@@ -27,7 +27,7 @@ pub(crate) struct Ran {
 impl Ran {
     /// Compares what a cell says now with what is saved, which was written by a front end that knows widgets or by one that does
     /// not, and by one that saves what a pager shows or by one that does not.
-    pub(crate) fn compare(&self, position: usize, cell: &Checked, rerun: &compare::Rerun) -> Comparison {
+    pub(crate) fn compare(&self, position: usize, cell: &Checked, rerun: &Rerun) -> Comparison {
         let mut compared = self.forms(position, cell).map(|form| compare(&cell.saved, form, rerun));
         let first = compared.next().unwrap_or(Comparison::Same);
         let is_different = matches!(first, Comparison::Different { .. });
@@ -36,7 +36,7 @@ impl Ran {
     }
 
     /// How a cell that says something else differs, for people: from the form that is most like what is saved.
-    pub(crate) fn difference(&self, position: usize, cell: &Checked, rerun: &compare::Rerun) -> String {
+    pub(crate) fn difference(&self, position: usize, cell: &Checked, rerun: &Rerun) -> String {
         let differences = self.forms(position, cell).map(|form| match compare(&cell.saved, form, rerun) {
             Comparison::Different { lines } => difference(&cell.saved, form, &lines),
             Comparison::Same | Comparison::Close { .. } => String::new(),
@@ -99,9 +99,9 @@ mod tests {
         MimeBundle { data: Json::from_value(data), metadata: Json::empty_object() }
     }
 
-    fn fresh(cell: &Checked) -> compare::Rerun {
+    fn fresh(cell: &Checked) -> Rerun {
         let now = std::time::SystemTime::now();
-        compare::Rerun::new(now..now, [cell.source.as_str()])
+        Rerun::new(now..now, [cell.source.as_str()])
     }
 
     fn outputs(events: Vec<Event>) -> (Vec<Output>, Vec<Vec<Output>>) {

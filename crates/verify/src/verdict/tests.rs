@@ -32,7 +32,7 @@ fn ran(texts: &[&str], ended: Ended) -> Ran {
 
 fn verification(cells: &[Checked], first: &Ran, again: Option<&Ran>) -> Verification {
     let now = std::time::SystemTime::now();
-    let rerun = compare::Rerun::new(now..now, cells.iter().map(|cell| cell.source.as_str()));
+    let rerun = Rerun::new(now..now, cells.iter().map(|cell| cell.source.as_str()));
     assert_eq!(differs(cells, first, &rerun), again.is_some());
     Verification {
         cells: verdicts(cells, first, again, &rerun),

@@ -99,7 +99,7 @@ async fn outputs_that_came_while_it_verified_stay() {
     assert_eq!(outputs(&page), [vec![printed("fresh")], vec![printed("theirs")]]);
     let text = verification.text();
     assert!(text.contains(&format!("cell #1 (id {})", ids[1])), "{text}");
-    assert!(text.ends_with("Not applied to cell #1: it changed during the verification."), "{text}");
+    assert!(text.ends_with("Not applied to #1: changed during the verification."), "{text}");
 }
 
 #[tokio::test]

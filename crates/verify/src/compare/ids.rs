@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::rerun::Rerun;
+use super::rerun::Rerun;
 
 /// A UUID that is random or has the time in it, or 32 hexadecimal digits.
 static RANDOM: LazyLock<Regex> = LazyLock::new(|| {
@@ -30,7 +30,7 @@ pub(crate) fn pattern(pattern: &str) -> Regex {
 /// The ids of two contents, and which one of the first is which one of the second.
 #[derive(Debug)]
 pub(crate) struct Ids<'r> {
-    rerun: &'r Rerun,
+    pub(crate) rerun: &'r Rerun,
     before: BTreeSet<String>,
     after: BTreeSet<String>,
     pairs: HashMap<String, String>,

@@ -4,10 +4,10 @@
 
 use notebook::markup::{self, Part as Read, Tag};
 
-use crate::findings::Findings;
-use crate::ids::Ids;
-use crate::rerun::Rerun;
-use crate::{picture, raw, texts};
+use super::findings::Findings;
+use super::ids::Ids;
+use super::rerun::Rerun;
+use super::{picture, raw, texts};
 
 /// How deep documents within attributes are compared as documents.
 const MAX_DEPTH: usize = 4;
@@ -49,7 +49,7 @@ fn compare_within(before: &str, after: &str, rerun: &Rerun, depth: usize, findin
             {
                 for ((key, value), (_, other)) in attributes.iter().zip(others) {
                     let place = format!("<{name} {key}>");
-                    attribute(&place, value, other, &mut ids, rerun, depth, findings);
+                    attribute(&place, value, other, &mut ids, depth, findings);
                 }
             }
             (Part::Text { within, text }, Part::Text { within: other, text: changed }) if within == other => {
@@ -58,7 +58,7 @@ fn compare_within(before: &str, after: &str, rerun: &Rerun, depth: usize, findin
                 }
             }
             (Part::Raw { within, text }, Part::Raw { within: other, text: changed }) if within == other => {
-                raw::compare(&format!("<{within}>"), text, changed, &mut ids, rerun, findings);
+                raw::compare(&format!("<{within}>"), text, changed, &mut ids, findings);
             }
             (part, changed) => return findings.change("", &shown(part), &shown(changed)),
         }
@@ -73,7 +73,6 @@ fn attribute(
     before: &str,
     after: &str,
     ids: &mut Ids<'_>,
-    rerun: &Rerun,
     depth: usize,
     findings: &mut Findings,
 ) {
@@ -84,13 +83,13 @@ fn attribute(
     }
     if depth < MAX_DEPTH {
         if place == "<iframe srcdoc>" {
-            return compare_within(before, after, rerun, depth + 1, findings);
+            return compare_within(before, after, ids.rerun, depth + 1, findings);
         }
         if let (Some(before), Some(after)) = (document(before), document(after)) {
-            return compare_within(&before, &after, rerun, depth + 1, findings);
+            return compare_within(&before, &after, ids.rerun, depth + 1, findings);
         }
     }
-    raw::compare(place, before, after, ids, rerun, findings);
+    raw::compare(place, before, after, ids, findings);
 }
 
 /// The document in a `data:` URI.

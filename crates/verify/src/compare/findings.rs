@@ -8,7 +8,7 @@ const SHOWN: usize = 90;
 
 /// The result of comparing the outputs of two runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// Nothing differs, or only what differs from run to run: ids, addresses, times and the like.
     Same,
     /// Pictures differ slightly, as the same picture does that is drawn by another version of a library. Nothing else differs.

@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 /// The run that made the second outputs.
 #[derive(Debug)]
-pub struct Rerun {
+pub(crate) struct Rerun {
     pub(crate) during: Range<SystemTime>,
     code: String,
 }
 
 impl Rerun {
     /// It ran `during` that time; `sources` are those of all cells.
-    pub fn new<'s>(during: Range<SystemTime>, sources: impl IntoIterator<Item = &'s str>) -> Self {
+    pub(crate) fn new<'s>(during: Range<SystemTime>, sources: impl IntoIterator<Item = &'s str>) -> Self {
         let lines = sources.into_iter().flat_map(str::lines).map(without_comment);
         Self { during, code: lines.collect::<Vec<_>>().join("\n") }
     }

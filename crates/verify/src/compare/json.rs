@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use crate::findings::Findings;
-use crate::ids::Ids;
-use crate::raw;
-use crate::rerun::Rerun;
+use super::findings::Findings;
+use super::ids::Ids;
+use super::raw;
+use super::rerun::Rerun;
 
 /// The members that plotly changes with each run.
 const UID: &str = "uid";
 
 pub(crate) fn compare(before: &Value, after: &Value, rerun: &Rerun, findings: &mut Findings) {
     let ids = Ids::of(ids(before), ids(after), rerun);
-    Comparing { ids, rerun, findings }.values("", before, after);
+    Comparing { ids, findings }.values("", before, after);
 }
 
 /// The ids of the objects of a document of bokeh, and of others that look like its ids.
@@ -22,7 +22,6 @@ fn ids(value: &Value) -> Vec<String> {
 
 struct Comparing<'c> {
     ids: Ids<'c>,
-    rerun: &'c Rerun,
     findings: &'c mut Findings,
 }
 
@@ -40,7 +39,7 @@ impl Comparing<'_> {
                 }
             }
             (Value::String(before), Value::String(after)) => {
-                raw::compare(path, before, after, &mut self.ids, self.rerun, self.findings);
+                raw::compare(path, before, after, &mut self.ids, self.findings);
             }
             (Value::Number(one), Value::Number(other)) if one == other || one.as_f64() == other.as_f64() => {}
             _ if before == after => {}

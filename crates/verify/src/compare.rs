@@ -1,49 +1,57 @@
-//! Compares the outputs of a cell with those of another run of it.
+//! Compares the outputs of two runs of a cell, each kind by its content: text, JSON by value, markup with ids made equal, and
+//! pictures by their pixels.
+//!
+//! Everything here is pure: the time in which the second run was made, and its code, are passed in.
 
-use notebook::{MimeBundle, Output, Text, diff, one_line};
-use render::{Style, StyledText, full_text, styled};
+mod bundle;
+mod dates;
+mod findings;
+mod ids;
+mod json;
+mod markup;
+mod picture;
+mod raw;
+mod rerun;
+mod texts;
+mod volatile;
 
-use crate::bundle;
-use crate::findings::{Comparison, Findings};
-use crate::rerun::Rerun;
-use crate::texts::are_same;
+use notebook::{MimeBundle, Output, Text, diff};
+use render::full_text;
+
+pub(crate) use self::findings::Comparison;
+use self::findings::Findings;
+pub(crate) use self::rerun::Rerun;
+use self::texts::are_same;
 
 /// The most lines that are shown beside a difference of texts.
 const MAX_BESIDE: usize = 7;
 
 /// What the outputs of a cell say, in a form that can be compared.
 struct Said<'o> {
-    stdout: Text,
+    stdout: String,
     /// In their order, without what is printed to stderr: warnings come and go.
     others: Vec<&'o Output>,
 }
 
 impl<'o> Said<'o> {
     fn of(outputs: &'o [Output]) -> Self {
-        let mut said = Self { stdout: Text::default(), others: Vec::new() };
+        let (mut stdout, mut others) = (Text::default(), Vec::new());
         for output in outputs {
             match output {
                 Output::Stream { name, .. } if name == "stderr" => {}
-                Output::Stream { text, .. } => text.pieces().for_each(|piece| said.stdout.push(piece)),
-                other => said.others.push(other),
+                Output::Stream { text, .. } => text.pieces().for_each(|piece| stdout.push(piece)),
+                other => others.push(other),
             }
         }
-        said
-    }
-
-    fn stdout(&self) -> String {
-        full_text(&Output::Stream { name: "stdout".to_owned(), text: self.stdout.clone() })
+        Self { stdout: full_text(&Output::Stream { name: "stdout".to_owned(), text: stdout }), others }
     }
 }
 
 /// Compares the outputs of two runs. `rerun` made `after`.
-pub fn compare(before: &[Output], after: &[Output], rerun: &Rerun) -> Comparison {
+pub(crate) fn compare(before: &[Output], after: &[Output], rerun: &Rerun) -> Comparison {
     let (before, after) = (Said::of(before), Said::of(after));
     let mut findings = Findings::default();
-    if let Some(text) = recolored(&before.stdout, &after.stdout) {
-        findings.difference(format!(" stdout has other colors: {}", one_line(&text)));
-    }
-    if before.others.len() != after.others.len() || !are_same(&before.stdout(), &after.stdout(), rerun) {
+    if before.others.len() != after.others.len() || !are_same(&before.stdout, &after.stdout, rerun) {
         findings.differs();
     } else {
         for (one, other) in before.others.iter().zip(&after.others) {
@@ -51,22 +59,6 @@ pub fn compare(before: &[Output], after: &[Output], rerun: &Rerun) -> Comparison
         }
     }
     findings.into_comparison()
-}
-
-/// The first text that has other colors, if both texts have any: whether there are colors depends on the front end.
-fn recolored(before: &Text, after: &Text) -> Option<String> {
-    let colored = |text: &Text| -> Vec<StyledText> {
-        let is_colored = |it: &StyledText| it.style != Style::default() && !it.text.trim().is_empty();
-        styled(text.pieces()).into_iter().filter(is_colored).collect()
-    };
-    let (before, after) = (colored(before), colored(after));
-    if before.is_empty() {
-        return None;
-    }
-    after.into_iter().enumerate().find_map(|(at, it)| {
-        let is_other = before.get(at).is_none_or(|was| was.style != it.style);
-        is_other.then_some(it.text)
-    })
 }
 
 fn compare_output(before: &Output, after: &Output, rerun: &Rerun, findings: &mut Findings) {
@@ -84,7 +76,7 @@ fn compare_output(before: &Output, after: &Output, rerun: &Rerun, findings: &mut
 
 /// The outputs without the text at their end that a kernel wanted to show in a pager (`name?` in Python): front ends show it beside
 /// the notebook, and runners without a screen drop it. `count` outputs stay in any case.
-pub fn without_pages(outputs: &[Output], count: usize) -> &[Output] {
+pub(crate) fn without_pages(outputs: &[Output], count: usize) -> &[Output] {
     let is_page = |output: &Output| {
         let is_text = |bundle: &MimeBundle| bundle.data.members().all(|(mime, _)| mime.starts_with("text/"));
         matches!(output, Output::Display(bundle) if is_text(bundle))
@@ -95,7 +87,7 @@ pub fn without_pages(outputs: &[Output], count: usize) -> &[Output] {
 
 /// What differs, for people: the difference of the readable texts, and what it does not show of the `lines` that a comparison has
 /// found.
-pub fn difference(before: &[Output], after: &[Output], lines: &[String]) -> String {
+pub(crate) fn difference(before: &[Output], after: &[Output], lines: &[String]) -> String {
     let mut shown = diff(&readable(before), &readable(after));
     if !shown.is_empty() && !shown.ends_with('\n') {
         shown.push('\n');
@@ -120,7 +112,7 @@ pub fn difference(before: &[Output], after: &[Output], lines: &[String]) -> Stri
 /// What outputs say, as text for people.
 fn readable(outputs: &[Output]) -> String {
     let said = Said::of(outputs);
-    let mut parts = vec![said.stdout()];
+    let mut parts = vec![said.stdout];
     parts.extend(said.others.iter().map(|output| match output {
         Output::Error { name, value, .. } => format!("{name}: {value}"),
         output => full_text(output),
@@ -128,3 +120,6 @@ fn readable(outputs: &[Output]) -> String {
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
+
+#[cfg(test)]
+mod tests;

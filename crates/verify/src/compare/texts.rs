@@ -1,7 +1,7 @@
 //! Whether two texts differ only in what differs from run to run.
 
-use crate::rerun::Rerun;
-use crate::volatile::{Pieces, steady};
+use super::rerun::Rerun;
+use super::volatile::{Pieces, steady};
 
 /// Whether `before` and `after` are the same but for addresses, temporary paths, durations, and what the clock said. Where one of
 /// these differs, amounts of space within a line do not count: it may be of another width.

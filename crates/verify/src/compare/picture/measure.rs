@@ -294,24 +294,20 @@ impl<'p> Differing<'p> {
     /// `around x 120–260, y 10–30 of 640×480 (3 % of the pixels)`
     fn described(&self, places: &[&Place]) -> String {
         let width = self.before.width;
-        let boxes = places.iter().take(3).map(|place| {
-            let span = |coordinate: fn(usize, usize) -> usize| {
-                let values = place.pixels.iter().map(|at| coordinate(*at, width));
-                let (least, most) = values.fold((usize::MAX, 0), |(a, b), v| (a.min(v), b.max(v)));
-                format!("{least}–{most}")
-            };
-            format!("x {}, y {}", span(|at, width| at % width), span(|at, width| at / width))
-        });
-        let more =
-            if places.len() > 3 { format!(" and {} more places", places.len() - 3) } else { String::new() };
-        let count: usize = places.iter().map(|place| place.pixels.len()).sum();
+        let pixels = || places.iter().flat_map(|place| &place.pixels);
+        let span = |coordinate: fn(usize, usize) -> usize| {
+            let values = pixels().map(|at| coordinate(*at, width));
+            let (least, most) = values.fold((usize::MAX, 0), |(a, b), v| (a.min(v), b.max(v)));
+            format!("{least}–{most}")
+        };
+        let (x, y) = (span(|at, width| at % width), span(|at, width| at / width));
+        let count = pixels().count();
         let share = count * 1000 / self.distances.len();
         let share = match share {
             0 => "less than 0.1 %".to_owned(),
             1..10 => format!("0.{share} %"),
             share => format!("{} %", share / 10),
         };
-        let boxes = boxes.collect::<Vec<_>>().join("; ");
-        format!("around {boxes}{more} of {width}×{} ({share} of the pixels)", self.before.height)
+        format!("around x {x}, y {y} of {width}×{} ({share} of the pixels)", self.before.height)
     }
 }

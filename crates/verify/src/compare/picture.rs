@@ -8,7 +8,7 @@ use std::time::Duration;
 use image::codecs::gif::GifDecoder;
 use image::{AnimationDecoder, DynamicImage, ImageFormat, ImageReader, Limits};
 
-use crate::findings::Findings;
+use super::findings::Findings;
 use measure::{Likeness, Pixels};
 
 /// The memory that decoding one may take, in bytes.

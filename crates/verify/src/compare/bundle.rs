@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use notebook::{Json, MimeBundle, MimeKind};
 
-use crate::findings::Findings;
-use crate::ids::Ids;
-use crate::rerun::Rerun;
-use crate::{json, markup, picture, raw, texts};
+use super::findings::Findings;
+use super::ids::Ids;
+use super::rerun::Rerun;
+use super::{json, markup, picture, raw, texts};
 
 pub(crate) fn compare(before: &MimeBundle, after: &MimeBundle, rerun: &Rerun, findings: &mut Findings) {
     let (had, has) = (types(before), types(after));
@@ -80,7 +80,7 @@ fn content(mime: &str, before: &Json, after: &Json, rerun: &Rerun, findings: &mu
         }
         (MimeKind::Script, Some((before, after))) => {
             let mut ids = Ids::of(Ids::in_script(&before), Ids::in_script(&after), rerun);
-            raw::compare("", &before, &after, &mut ids, rerun, findings);
+            raw::compare("", &before, &after, &mut ids, findings);
         }
         (MimeKind::Text, Some((before, after))) => {
             if !texts::are_same(&before, &after, rerun) {

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::dates;
-use crate::ids::pattern;
-use crate::rerun::Rerun;
+use super::dates;
+use super::ids::pattern;
+use super::rerun::Rerun;
 
 /// Volatile texts, each with its kind. The first pattern that matches decides.
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| pattern(include_str!("volatile/pattern.txt")));
