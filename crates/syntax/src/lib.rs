@@ -5,6 +5,7 @@
 //!
 //! A rename changes the name that cells share, where it is a name; see [`rename`].
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 mod builtins;
@@ -15,7 +16,6 @@ mod nondeterminism;
 mod parse;
 mod rename;
 mod scope;
-mod small_set;
 mod tokens;
 pub mod tree;
 mod unknown;
@@ -28,12 +28,12 @@ pub use nondeterminism::{Cause, RandomUse, may_vary, nondeterminism, random_stat
 pub use parse::{MAX_NESTED, PlainCell, SyntaxError, bounded, plain_cell, with_stack, with_statements};
 pub use rename::{CannotRename, RenamedCell, rename};
 pub use scope::{Resolved, Scope, ScopeKind, Scopes};
-pub use small_set::SmallSet;
 pub use tokens::{Token, tokens};
 pub use unknown::Unknown;
 
 pub type Name = String;
-pub type NameSet = SmallSet<Name>;
+pub type NameSet = BTreeSet<Name>;
+pub type SmallSet<T> = BTreeSet<T>;
 
 /// Equal for equal texts, within one process.
 pub fn hash(text: &str) -> u64 {

@@ -1,7 +1,7 @@
 //! Renames a name in all cells of a notebook, wherever it is a name: not in strings, comments, attributes and keyword arguments.
 //!
 //! What is renamed is the name that the cells share. A function that has a local variable or parameter of the same name
-//! keeps it. Only if no cell has the name for itself are the local ones renamed.
+//! keeps it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,7 +12,6 @@ use ruff_text_size::Ranged;
 
 use crate::Name;
 use crate::builtins::is_builtin;
-use crate::scope::ScopeKind;
 use crate::unknown::Unknown;
 
 mod occurrences;
@@ -58,12 +57,8 @@ pub enum CannotRename {
         "cell {index}, line {line}, imports a module inside {name}: give it a name with `as`, or edit the text"
     )]
     Submodule { name: Name, index: usize, line: usize },
-    #[error("{name} is only an attribute of a class, in cell {index}, line {line}: edit the text")]
-    Attribute { name: Name, index: usize, line: usize },
-    #[error(
-        "{name} is only a parameter, and cell {index} passes it by its name in line {line}: edit the text"
-    )]
-    PassedByName { name: Name, index: usize, line: usize },
+    #[error("{name} is only a local name, as in cell {index}, line {line}: edit the text")]
+    Local { name: Name, index: usize, line: usize },
 }
 
 /// `cell 3`, `cells 3, 5 and 6`
@@ -81,16 +76,56 @@ pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Vec<Renam
     if let Some(text) = [old, new].into_iter().find(|name| !is_name(name)) {
         return Err(CannotRename::NotAName { text: text.to_owned() });
     }
+    let name = old.to_owned();
     if old == new {
-        return Err(CannotRename::SameName { name: old.to_owned() });
+        return Err(CannotRename::SameName { name });
     }
     let cells: Vec<_> = cells
         .iter()
         .map(|(index, source)| Read { index: *index, source, found: Occurrences::of(source, old, new) })
         .collect();
-    let rename = Rename { cells, old, new };
-    let renamed = rename.cells.iter().zip(rename.places()?);
-    Ok(renamed.filter_map(|(cell, places)| cell.renamed(&places, old, new)).collect())
+    let places = || cells.iter().flat_map(|cell| cell.found.places.iter().map(move |place| (cell, place)));
+    let definer = places().find(|(_, place)| place.role != Role::Use);
+    if definer.is_some() {
+        let uses = cells.iter().filter(|cell| cell.found.has_new);
+        let indices: Vec<_> = uses.map(|cell| cell.index).collect();
+        if !indices.is_empty() {
+            return Err(CannotRename::InUse { name: new.to_owned(), indices });
+        }
+    } else if places().next().is_some() {
+        // The name that no cell binds may get the name of a variable: whoever renamed it there wants to rename the rest.
+        if is_builtin(old) {
+            return Err(CannotRename::Builtin { name });
+        }
+        let unknown = cells.iter().find_map(|cell| Some((cell.index, cell.found.may_bind.clone()?)));
+        if let Some((index, why)) = unknown {
+            return Err(CannotRename::NotDefined { name, index, why });
+        }
+    } else if cells.iter().all(|cell| cell.found.unread.is_none()) {
+        let local = cells.iter().find_map(|cell| Some((cell, *cell.found.locals.first()?)));
+        return Err(match local {
+            Some((cell, start)) => CannotRename::Local { name, index: cell.index, line: cell.line(start) },
+            None => CannotRename::NotFound { name },
+        });
+    }
+    // Cells above the first definition use Python's own.
+    let first = definer.filter(|_| is_builtin(old)).map(|(cell, place)| (cell.index, place.range.start));
+    let mut renamed = Vec::new();
+    for cell in &cells {
+        let is_renamed = |place: &&Place| first.is_none_or(|first| (cell.index, place.range.start) >= first);
+        let places: Vec<_> = cell.found.places.iter().filter(is_renamed).collect();
+        for place in &places {
+            let (name, index, line) = (old.to_owned(), cell.index, cell.line(place.range.start));
+            if place.is_captured {
+                return Err(CannotRename::Captured { old: name, new: new.to_owned(), index, line });
+            }
+            if place.role == Role::Submodule {
+                return Err(CannotRename::Submodule { name, index, line });
+            }
+        }
+        renamed.extend(cell.renamed(&places, old, new));
+    }
+    Ok(renamed)
 }
 
 /// Whether it is a name that code can bind. Python refuses an assignment to `__debug__`.
@@ -100,88 +135,11 @@ fn is_name(text: &str) -> bool {
     )
 }
 
-struct Rename<'s> {
-    cells: Vec<Read<'s>>,
-    old: &'s str,
-    new: &'s str,
-}
-
 /// A cell with the places of the old name.
 struct Read<'s> {
     index: usize,
     source: &'s str,
     found: Occurrences,
-}
-
-impl Rename<'_> {
-    /// For each cell the places to rename.
-    fn places(&self) -> Result<Vec<Vec<&Place>>, CannotRename> {
-        let is_shared = self.all_places().any(|(_, place)| place.owner.is_none());
-        let definer = self.all_places().find(|(_, place)| place.owner.is_none() && place.role != Role::Use);
-        match definer {
-            None if is_shared => self.check_undefined()?,
-            None => self.check_new(|found| found.has_new && !found.places.is_empty())?,
-            Some(_) => self.check_new(|found| found.is_new_shared)?,
-        }
-        // Cells above the first definition use Python's own.
-        let first =
-            definer.filter(|_| is_builtin(self.old)).map(|(cell, place)| (cell.index, place.range.start));
-        let is_renamed = |cell: &Read<'_>, place: &Place| {
-            place.owner.is_none() == is_shared
-                && first.is_none_or(|first| (cell.index, place.range.start) >= first)
-        };
-        let mut renamed = Vec::new();
-        for cell in &self.cells {
-            let places = cell.found.places.iter().filter(|place| is_renamed(cell, place)).collect::<Vec<_>>();
-            places.iter().try_for_each(|place| self.check(cell, place))?;
-            renamed.push(places);
-        }
-        let has_any = renamed.iter().any(|places| !places.is_empty());
-        if !has_any && self.cells.iter().all(|cell| cell.found.unread.is_none()) {
-            return Err(CannotRename::NotFound { name: self.old.to_owned() });
-        }
-        Ok(renamed)
-    }
-
-    /// Fails if a place keeps the old name from getting the new one.
-    fn check(&self, cell: &Read<'_>, place: &Place) -> Result<(), CannotRename> {
-        let (name, index, line) = (self.old.to_owned(), cell.index, cell.line(place.range.start));
-        let passing = self.cells.iter().find_map(|cell| Some((cell, cell.found.passed_by_name?)));
-        Err(match (place.role, passing) {
-            _ if place.is_captured => {
-                CannotRename::Captured { old: name, new: self.new.to_owned(), index, line }
-            }
-            (Role::Submodule, _) => CannotRename::Submodule { name, index, line },
-            _ if place.owner == Some(ScopeKind::Class) => CannotRename::Attribute { name, index, line },
-            (Role::Parameter, Some((cell, start))) => {
-                CannotRename::PassedByName { name, index: cell.index, line: cell.line(start) }
-            }
-            _ => return Ok(()),
-        })
-    }
-
-    fn all_places(&self) -> impl Iterator<Item = (&Read<'_>, &Place)> {
-        self.cells.iter().flat_map(|cell| cell.found.places.iter().map(move |place| (cell, place)))
-    }
-
-    fn check_new(&self, is_used: impl Fn(&Occurrences) -> bool) -> Result<(), CannotRename> {
-        let uses = self.cells.iter().filter(|cell| is_used(&cell.found));
-        let indices: Vec<_> = uses.map(|cell| cell.index).collect();
-        if indices.is_empty() {
-            return Ok(());
-        }
-        Err(CannotRename::InUse { name: self.new.to_owned(), indices })
-    }
-
-    /// The name that no cell binds may get the name of a variable: whoever renamed it there wants to rename the rest.
-    fn check_undefined(&self) -> Result<(), CannotRename> {
-        let name = self.old.to_owned();
-        if is_builtin(self.old) {
-            return Err(CannotRename::Builtin { name });
-        }
-        let unknown = self.cells.iter().find_map(|cell| Some((cell.index, cell.found.may_bind.clone()?)));
-        unknown.map_or(Ok(()), |(index, why)| Err(CannotRename::NotDefined { name, index, why }))
-    }
 }
 
 impl Read<'_> {
@@ -197,7 +155,7 @@ impl Read<'_> {
         let unread = self.found.unread.clone();
         let (places, locals) = match unread {
             Some(_) => (&[][..], 0),
-            None => (places, self.found.places.len() - places.len()),
+            None => (places, self.found.locals.len() + self.found.places.len() - places.len()),
         };
         if places.is_empty() && locals == 0 && mentions.is_empty() && unread.is_none() {
             return None;

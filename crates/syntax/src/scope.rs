@@ -59,18 +59,13 @@ impl Scopes {
     }
 
     pub fn resolve(&self, name: &str) -> Resolved {
-        if self.owner(name).is_some() { Resolved::Local } else { Resolved::Module }
-    }
-
-    /// The kind of the scope whose name it is; `None` if it is the module's.
-    pub fn owner(&self, name: &str) -> Option<ScopeKind> {
-        owner_in(&self.0, name)
+        if is_local(&self.0, name) { Resolved::Local } else { Resolved::Module }
     }
 
     /// Whether a name of the module would be a local one if it were called `new`. A `global` statement would name that, too.
     pub fn captures(&self, name: &str, new: &str) -> bool {
         let reached = self.0.iter().rposition(|scope| scope.globals.contains(name)).unwrap_or(0);
-        owner_in(&self.0[reached..], new).is_some()
+        is_local(&self.0[reached..], new)
     }
 
     /// Binds a name in the innermost scope that can have it.
@@ -101,17 +96,17 @@ impl Scopes {
     }
 }
 
-fn owner_in(scopes: &[Scope], name: &str) -> Option<ScopeKind> {
+fn is_local(scopes: &[Scope], name: &str) -> bool {
     // Whether a scope lies in between that hides the names of a class.
     let mut is_nested = false;
     for scope in scopes.iter().rev() {
         if scope.globals.contains(name) {
-            return None;
+            return false;
         }
         if scope.bound.contains(name) && !(scope.kind == ScopeKind::Class && is_nested) {
-            return Some(scope.kind);
+            return true;
         }
         is_nested |= matches!(scope.kind, ScopeKind::Function | ScopeKind::Comprehension);
     }
-    None
+    false
 }

@@ -34,8 +34,6 @@ impl Finder {
             Action::Seeds("") => LIBRARIES.iter().for_each(|library| self.seeds(library, true)),
             Action::Seeds(library) => self.seeds(library, has_value(call)),
             Action::Reads(library) => self.used(library, false, false),
-            // As repeatable as the state that is set.
-            Action::Sets(library) => self.used(library, true, true),
             Action::Generator if !has_value(call) => self.draws("system", code),
             Action::Has(Cause::File) if writes(path, call) => {}
             Action::Has(Cause::File) if first_text(call).is_some_and(is_url) => {
@@ -43,10 +41,7 @@ impl Finder {
             }
             Action::Has(cause) => self.found(cause, code),
             Action::ClockUpTo(most) if call.arguments.len() <= most => self.found(Cause::Clock, code),
-            Action::ClockByWord if matches!(first_text(call), Some("now" | "today")) => {
-                self.found(Cause::Clock, code);
-            }
-            Action::Nothing | Action::Generator | Action::ClockUpTo(_) | Action::ClockByWord => {}
+            Action::Nothing | Action::Generator | Action::ClockUpTo(_) => {}
         }
     }
 }

@@ -17,35 +17,36 @@ use crate::{Name, NameSet};
 
 /// The path of a generator of random numbers without a seed: its numbers are as random as the system's.
 const UNSEEDED: &str = "random.SystemRandom()";
-/// Functions to which the order of their arguments' items does not matter.
-const UNORDERED: [&str; 9] = ["sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool"];
 
 /// What is known when a cell starts, and of the cell.
 #[derive(Default)]
 pub(super) struct Finder {
     /// The effects of the notebook, or of the function around the walk.
-    pub(super) frame: Frame,
-    /// The frames around it, the notebook's first.
-    outer: Vec<Frame>,
+    pub(super) effects: Effects,
+    pub(super) is_in_function: bool,
+    meanings: Meanings,
     /// Modules of which all names were imported.
     stars: Vec<String>,
-    functions: BTreeMap<Name, Frame>,
     /// What the cell does with random states.
     pub(super) random: BTreeMap<Name, RandomUse>,
     pub(super) called: Called,
     /// The loops and branches that the walk is in: they decide how often it draws.
     pub(super) repeated: Vec<Called>,
-    /// Whether the order of items does not matter here.
-    is_unordered: bool,
     source: String,
     sources: usize,
 }
 
-/// The effects of the notebook's or a function's code, and its own names.
+/// The meanings of names where the walk is.
 #[derive(Clone, Default)]
-pub(super) struct Frame {
-    /// The objects that names stand for, if they are known: `numpy.random`, or `pathlib.Path()` for an object.
-    names: BTreeMap<Name, Option<String>>,
+struct Meanings {
+    /// The objects that they stand for, if they are known: `numpy.random`, or `pathlib.Path()` for an object.
+    paths: BTreeMap<Name, Option<String>>,
+    functions: BTreeMap<Name, Effects>,
+}
+
+/// The effects of the notebook's or a function's code.
+#[derive(Clone, Default)]
+pub(super) struct Effects {
     causes: BTreeMap<Cause, String>,
     pub(super) seeds: BTreeSet<Library>,
     /// Of a function: what it draws, which a seed before its call may fix.
@@ -63,11 +64,10 @@ impl Finder {
         if let magics::Cell::Python { body, .. } = magics::split(source)
             && bounded(body, || self.nested(body)).is_err()
         {
-            self.sources = 0;
+            (self.sources, self.is_in_function) = (0, false);
             self.repeated.clear();
-            self.frame = self.outer.drain(..).next().unwrap_or_else(|| mem::take(&mut self.frame));
         }
-        mem::take(&mut self.frame.causes)
+        mem::take(&mut self.effects.causes)
     }
 
     fn nested(&mut self, source: &str) {
@@ -82,16 +82,16 @@ impl Finder {
     }
 
     pub(super) fn found(&mut self, cause: Cause, code: String) {
-        self.frame.causes.entry(cause).or_insert(code);
+        self.effects.causes.entry(cause).or_insert(code);
     }
 
     pub(super) fn draws(&mut self, library: Library, code: String) {
         self.used(library, false, true);
-        if self.frame.seeds.contains(library) {
+        if self.effects.seeds.contains(library) {
             return;
         }
-        if self.is_in_function() {
-            self.frame.draws.insert(library);
+        if self.is_in_function {
+            self.effects.draws.insert(library);
         } else {
             self.found(Cause::Random, code);
         }
@@ -100,14 +100,10 @@ impl Finder {
     pub(super) fn seeds(&mut self, library: Library, is_fixed: bool) {
         if is_fixed {
             self.used(library, true, true);
-            self.frame.seeds.insert(library);
+            self.effects.seeds.insert(library);
         } else {
-            self.frame.seeds.remove(library);
+            self.effects.seeds.remove(library);
         }
-    }
-
-    pub(super) fn is_in_function(&self) -> bool {
-        !self.outer.is_empty()
     }
 
     pub(super) fn text(&self, part: &impl Ranged) -> &str {
@@ -140,8 +136,7 @@ impl Finder {
     }
 
     fn path_of_name(&self, name: &str) -> Option<String> {
-        let frames = [&self.frame].into_iter().chain(self.outer.iter().rev());
-        if let Some(path) = frames.into_iter().find_map(|frame| frame.names.get(name)) {
+        if let Some(path) = self.meanings.paths.get(name) {
             return path.clone();
         }
         let of_star = self.stars.iter().map(|module| format!("{module}.{name}"));
@@ -150,27 +145,20 @@ impl Finder {
 
     /// A name gets another object.
     fn bind(&mut self, name: &str, path: Option<String>) {
-        let is_local = self.frame.names.contains_key(name);
-        let frame = self.outer.first_mut().filter(|_| !is_local).unwrap_or(&mut self.frame);
-        frame.names.insert(name.to_owned(), path);
-        if self.outer.is_empty() || !is_local {
-            self.functions.remove(name);
-        }
+        self.meanings.functions.remove(name);
+        self.meanings.paths.insert(name.to_owned(), path);
     }
 
     /// A name is read: of a function, to call it.
     pub(super) fn read(&mut self, name: &str, code: &str) {
-        let mut functions = self.outer.iter().skip(1).chain(self.outer.first().map(|_| &self.frame));
-        if !functions.any(|frame| frame.names.contains_key(name))
-            && let Some(function) = self.functions.get(name).cloned()
-        {
+        if let Some(function) = self.meanings.functions.get(name).cloned() {
             // Seeds and draws of a function depend on what it reads, too.
             self.called.inputs.extend(function.inputs.iter().cloned());
             self.runs(function, code);
         }
     }
 
-    fn runs(&mut self, function: Frame, code: &str) {
+    fn runs(&mut self, function: Effects, code: &str) {
         function.causes.into_keys().for_each(|cause| self.found(cause, code.to_owned()));
         function.draws.into_iter().for_each(|library| self.draws(library, code.to_owned()));
         function.seeds.into_iter().for_each(|library| self.seeds(library, true));
@@ -195,20 +183,21 @@ impl Finder {
 
     fn function(&mut self, name: &str, locals: Locals, body: impl FnOnce(&mut Self)) {
         self.bind(name, None);
-        let names = locals.bound.into_iter().map(|name| (name, None)).collect();
-        self.outer.push(mem::replace(&mut self.frame, Frame { names, ..Frame::default() }));
+        let (outer, meanings) = (mem::take(&mut self.effects), self.meanings.clone());
+        let is_within = mem::replace(&mut self.is_in_function, true);
+        locals.bound.iter().for_each(|name| self.bind(name, None));
         body(self);
-        let outer = self.outer.pop().unwrap_or_default();
-        let mut function = mem::replace(&mut self.frame, outer);
-        let inputs = function.inputs.iter().filter(|name| !function.names.contains_key(*name));
-        function.inputs = inputs.cloned().collect();
-        if self.is_in_function() {
+        self.is_in_function = is_within;
+        self.meanings = meanings;
+        let mut function = mem::replace(&mut self.effects, outer);
+        function.inputs.retain(|name| !locals.bound.contains(name));
+        if is_within {
             // One inside another counts as called.
             self.called = Called::default();
-            self.called.inputs.extend(mem::take(&mut function.inputs).iter().cloned());
+            self.called.inputs = mem::take(&mut function.inputs);
             self.runs(function, &format!("{name}()"));
         } else {
-            self.functions.insert(name.to_owned(), function);
+            self.meanings.functions.insert(name.to_owned(), function);
         }
     }
 
@@ -245,26 +234,6 @@ impl Finder {
             _ => {}
         }
     }
-
-    /// A set may give its items in another order in each process.
-    fn set(&mut self, expression: &Expr) {
-        let code = match expression {
-            Expr::Call(call) if !call.arguments.is_empty() => match function_of(expression) {
-                Some(function @ ("set" | "frozenset")) => format!("{function}()"),
-                _ => return,
-            },
-            Expr::Set(set) if set.elts.iter().all(Expr::is_number_literal_expr) => return,
-            Expr::Set(_) | Expr::SetComp(_) => "{…}".to_owned(),
-            _ => return,
-        };
-        if !self.is_unordered {
-            self.found(Cause::Counter, code);
-        }
-    }
-}
-
-fn function_of(expression: &Expr) -> Option<&str> {
-    Some(expression.as_call_expr()?.func.as_name_expr()?.id.as_str())
 }
 
 impl<'a> Visitor<'a> for Finder {
@@ -322,14 +291,6 @@ impl<'a> Visitor<'a> for Finder {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
-        self.set(expression);
-        let is_unordered = match expression {
-            // `x in {"a", "b"}`
-            Expr::Compare(_) | Expr::SetComp(_) => true,
-            Expr::Call(_) => function_of(expression).is_some_and(|function| UNORDERED.contains(&function)),
-            _ => self.is_unordered,
-        };
-        let outer = mem::replace(&mut self.is_unordered, is_unordered);
         match expression {
             Expr::Name(name) if name.ctx == ExprContext::Load => {
                 self.read(&name.id, &name.id);
@@ -348,7 +309,6 @@ impl<'a> Visitor<'a> for Finder {
                 self.repeatedly(headers, |finder| visitor::walk_expr(finder, expression));
             }
         }
-        self.is_unordered = outer;
     }
 
     fn visit_annotation(&mut self, _: &'a Expr) {}

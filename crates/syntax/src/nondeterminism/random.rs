@@ -98,9 +98,9 @@ impl Finder {
     /// The call that the walk is in draws from the state, keeps it, or sets it to another one.
     pub(super) fn used(&mut self, library: Library, seeds: bool, changes: bool) {
         let calls = self.repeated.iter().chain([&self.called]);
-        if self.is_in_function() {
+        if self.is_in_function {
             let inputs: Vec<_> = calls.flat_map(|it| it.inputs.iter().cloned()).collect();
-            return self.frame.inputs.extend(inputs);
+            return self.effects.inputs.extend(inputs);
         }
         let known = self.random.entry(random_state(library)).or_default();
         known.draws |= !seeds && !known.seeds;

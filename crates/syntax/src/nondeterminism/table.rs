@@ -16,8 +16,7 @@ pub enum Cause {
     Network,
     /// It asks the machine, the environment or a person, or runs a command.
     System,
-    /// It depends on how often code has run, on addresses in memory, or on the order of a set, which is another one in each process if its
-    /// items are texts.
+    /// It depends on how often code has run, or on addresses in memory.
     Counter,
     /// It starts processes or threads, whose outputs come in any order.
     Parallel,
@@ -40,15 +39,11 @@ pub(super) enum Action {
     Seeds(Library),
     /// Gives the state, as it is now.
     Reads(Library),
-    /// Sets it to one that `Reads` gave.
-    Sets(Library),
     /// Makes a generator of random numbers, which takes its seed.
     Generator,
     Has(Cause),
     /// Reads the clock if it gets no more arguments than this: a time is not among them.
     ClockUpTo(usize),
-    /// Reads the clock if it gets the word `now` or `today`.
-    ClockByWord,
 }
 
 static ACTIONS: LazyLock<HashMap<&str, Action>> = LazyLock::new(|| {
@@ -67,9 +62,7 @@ fn action(word: &'static str) -> Option<Action> {
         "draws" => Action::Draws(of),
         "seeds" => Action::Seeds(of),
         "reads" => Action::Reads(of),
-        "sets" => Action::Sets(of),
         "generator" => Action::Generator,
-        "clock" if of == "word" => Action::ClockByWord,
         "clock" if !of.is_empty() => Action::ClockUpTo(of.parse().ok()?),
         "clock" => Action::Has(Cause::Clock),
         "file" => Action::Has(Cause::File),
@@ -106,8 +99,8 @@ pub(super) fn lookup(path: &str) -> Option<Action> {
 /// The last names of functions that may give another result each time, and of modules with many such functions.
 static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let varies = |action: &Action| {
-        matches!(action, Action::Draws(_) | Action::Has(_)) && *action != Action::Has(Cause::Parallel)
-            || matches!(action, Action::ClockUpTo(_) | Action::ClockByWord)
+        matches!(action, Action::Draws(_) | Action::Has(_) | Action::ClockUpTo(_))
+            && *action != Action::Has(Cause::Parallel)
     };
     let paths = ACTIONS.iter().filter(|(path, action)| varies(action) && !path.starts_with(['*', '%']));
     let last = |(path, _): (&&'static str, _)| match path.trim_end_matches(['.', '*']) {

@@ -11,7 +11,7 @@ use super::text::{has_word, offset};
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic};
 use crate::parse::{MAX_NESTED, bounded, with_statements};
-use crate::scope::{Scope, ScopeKind, Scopes};
+use crate::scope::{Resolved, Scope, ScopeKind, Scopes};
 use crate::unknown::Unknown;
 
 mod escapes;
@@ -20,15 +20,13 @@ mod visit;
 /// What a cell has of the old name and of the new one.
 #[derive(Debug, Default)]
 pub(super) struct Occurrences {
-    /// Where the old name is a name.
+    /// Where the old name is one that cells share.
     pub(super) places: Vec<Place>,
+    /// Where it is a local name.
+    pub(super) locals: Vec<usize>,
     /// Where it is an attribute, or the name of an argument.
     others: Vec<usize>,
-    /// Where a call passes an argument of the old name.
-    pub(super) passed_by_name: Option<usize>,
     /// Whether the new name is one that cells share.
-    pub(super) is_new_shared: bool,
-    /// Whether the new name is a name at all.
     pub(super) has_new: bool,
     /// Why the cell may bind names that cannot be known.
     pub(super) may_bind: Option<Unknown>,
@@ -36,13 +34,11 @@ pub(super) struct Occurrences {
     pub(super) unread: Option<Unknown>,
 }
 
-/// Where the old name is a name.
+/// Where the old name is one that cells share.
 #[derive(Debug)]
 pub(super) struct Place {
     /// In the source of the cell.
     pub(super) range: Range<usize>,
-    /// The scope whose name it is; none for the name that cells share.
-    pub(super) owner: Option<ScopeKind>,
     /// Whether the new name means something local here.
     pub(super) is_captured: bool,
     pub(super) role: Role,
@@ -52,7 +48,6 @@ pub(super) struct Place {
 pub(super) enum Role {
     Use,
     Binding,
-    Parameter,
     /// `import old`, which has to say what it imports.
     Import,
     /// `import old.part`
@@ -96,7 +91,8 @@ impl Occurrences {
 
     /// Where the word starts whenever it is an identifier of the code.
     pub(super) fn known_starts(&self) -> impl Iterator<Item = usize> {
-        self.places.iter().map(|place| place.range.start).chain(self.others.iter().copied())
+        let others = self.locals.iter().chain(&self.others).copied();
+        self.places.iter().map(|place| place.range.start).chain(others)
     }
 }
 
@@ -139,24 +135,15 @@ impl Finder<'_> {
 
     /// A name at a place of the present source.
     fn name(&mut self, name: &str, range: TextRange, role: Role) {
-        self.owned(name, range, self.scopes.owner(name), role);
-    }
-
-    fn owned(&mut self, name: &str, range: TextRange, owner: Option<ScopeKind>, role: Role) {
-        if name == self.new {
-            self.found.has_new = true;
-            self.found.is_new_shared |= owner.is_none();
+        let range = self.start + range.start().to_usize()..self.start + range.end().to_usize();
+        let is_shared = self.scopes.resolve(name) == Resolved::Module;
+        self.found.has_new |= is_shared && name == self.new;
+        if name == self.old && is_shared {
+            let is_captured = self.scopes.captures(name, self.new);
+            self.found.places.push(Place { range, is_captured, role });
+        } else if name == self.old {
+            self.found.locals.push(range.start);
         }
-        if name != self.old {
-            return;
-        }
-        let range = range.to_std_range();
-        self.found.places.push(Place {
-            range: self.start + range.start..self.start + range.end,
-            owner,
-            is_captured: owner.is_none() && self.scopes.captures(name, self.new),
-            role,
-        });
     }
 
     fn binding(&mut self, name: &Identifier) {
@@ -189,10 +176,9 @@ impl Finder<'_> {
     /// The names of parameters, which belong to the function. Their defaults and annotations do not.
     fn parameters(&mut self, parameters: &Parameters) {
         self.visit_parameters(parameters);
-        for parameter in parameters {
-            let name = parameter.name();
-            self.owned(name, name.range, Some(ScopeKind::Function), Role::Parameter);
-        }
+        let own =
+            parameters.iter().map(|parameter| parameter.name()).filter(|name| name.as_str() == self.old);
+        self.found.locals.extend(own.map(|name| self.start + name.range.start().to_usize()));
     }
 
     fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {

@@ -124,8 +124,7 @@ fn clocks_and_files() {
         from time import perf_counter | perf_counter() :: 1: Clock perf_counter()
         from datetime import datetime as dt | dt.now() :: 1: Clock dt.now()
         import datetime | datetime.date.today() :: 1: Clock datetime.date.today()
-        import pandas as pd | pd.Timestamp.now() | pd.Timestamp('today') | pd.Timestamp('2020-01-01')
-            :: 1: Clock pd.Timestamp.now(); 2: Clock pd.Timestamp()
+        import pandas as pd | pd.Timestamp.now() | pd.Timestamp('2020-01-01') :: 1: Clock pd.Timestamp.now()
         import time | time.localtime() | time.localtime(0) | time.sleep(1) :: 1: Clock time.localtime()
         %time f(x) | %timeit f(x) | %%time\nf(x) | %%timeit\nf(x)
             :: 0: Clock %time; 1: Clock %timeit; 2: Clock %%time; 3: Clock %%timeit
@@ -182,21 +181,13 @@ fn the_first_code_of_a_cause_is_known() {
 }
 
 #[test]
-fn formatted_times_and_sets_of_texts() {
+fn formatted_times() {
     check(
         r"
         import time | time.strftime('%S') :: 1: Clock time.strftime()
         import time | time.strftime('%Y', t)
         from time import strftime | strftime('%H') :: 1: Clock strftime()
         from datetime import datetime | datetime.now().strftime('%S') :: 1: Clock datetime.now()
-        print(set(words)) :: 0: Counter set()
-        list({'a', 'b'}) :: 0: Counter {…}
-        {w[0] for w in words} :: 0: Counter {…}
-        {1, 2, 3}
-        sorted(set(words))
-        len({w for w in words})
-        x in {'a', 'b'}
-        x = set()
         ",
     );
 }

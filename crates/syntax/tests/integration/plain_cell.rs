@@ -1,6 +1,6 @@
 //! Cells as Python alone, and syntax errors.
 
-use syntax::plain_cell;
+use syntax::{imported_modules, plain_cell};
 
 #[test]
 fn commands_become_the_calls_that_ipython_makes() {
@@ -40,5 +40,25 @@ fn syntax_errors_are_found_with_their_line() {
         ("", None),
     ] {
         assert_eq!(line(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn imports_count_where_nothing_catches_that_they_are_missing() {
+    for (source, modules) in [
+        ("import os, cv2 as cv\nimport a.b.c\nfrom . import x", &["a.b.c", "cv2", "os"][..]),
+        ("from sklearn.linear_model import (\n    Ridge,\n)", &["sklearn.linear_model"]),
+        ("try:\n    import optional\nexcept ImportError:\n    pass", &[]),
+        ("text = \"\"\"\nimport nothing\n\"\"\"", &[]),
+        ("%%bash\nimport x", &[]),
+        ("%%time\nimport timed", &["timed"]),
+        (
+            "def load():\n    import pyarrow\n    try:\n        import fast\n    except E:\n        pass",
+            &["pyarrow"],
+        ),
+        ("class A:\n    def m(self):\n        from scipy import stats", &["scipy"]),
+        ("if on_colab:\n    import colab_only", &[]),
+    ] {
+        assert!(imported_modules(source).iter().eq(modules), "{source}");
     }
 }

@@ -78,9 +78,6 @@ impl<'a> Visitor<'a> for Finder<'_> {
     fn visit_keyword(&mut self, keyword: &'a Keyword) {
         if let Some(name) = &keyword.arg {
             self.other(name);
-            if name.as_str() == self.old {
-                self.found.passed_by_name.get_or_insert(self.start + name.range.start().to_usize());
-            }
         }
         visitor::walk_keyword(self, keyword);
     }
