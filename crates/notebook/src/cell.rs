@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::json::{canonical, join, join_into};
+use crate::json::{canonical, join};
 use crate::{CellId, Json, Output, RUN_TIMES, one_line};
 
 /// One cell of a notebook; cheap to clone.
@@ -88,14 +88,6 @@ impl CellData {
         match &self.source {
             Source::Read(json) => join(json.as_str()).unwrap_or_default(),
             Source::Set(text) => Cow::Borrowed(text),
-        }
-    }
-
-    /// Appends the source to `text`.
-    pub(crate) fn source_into(&self, text: &mut String) {
-        match &self.source {
-            Source::Read(json) => drop(join_into(json.as_str(), text)),
-            Source::Set(source) => text.push_str(source),
         }
     }
 }

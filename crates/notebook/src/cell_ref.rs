@@ -6,6 +6,8 @@ use crate::{Cell, CellId, Notebook, truncate};
 
 /// The most cells that an error names.
 const MAX_NAMED: usize = 3;
+/// The longest part of a reference that is compared with ids, in characters.
+const MAX_COMPARED: usize = 64;
 /// The longest first line in a label, in characters.
 const MAX_FIRST_LINE: usize = 61;
 
@@ -120,7 +122,7 @@ impl Notebook {
                 None => self.only(
                     reference,
                     |cell| !id.is_empty() && cell.id().starts_with(&**id),
-                    |cell| edit_distance(id, cell.id()),
+                    |cell| strsim::levenshtein(&truncate(id, MAX_COMPARED), cell.id()),
                 ),
             },
             CellRef::Execution(count) => self.only(
@@ -166,20 +168,4 @@ impl Notebook {
             }
         }
     }
-}
-
-/// The Levenshtein distance over the first 64 bytes.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (&a.as_bytes()[..a.len().min(64)], &b.as_bytes()[..b.len().min(64)]);
-    let mut row: Vec<_> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -2,7 +2,6 @@
 
 use crate::Json;
 use crate::file::MAX_CELLS;
-use crate::json::skip_whitespace;
 
 /// Why text is refused as a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,22 +58,16 @@ impl ParseError {
     }
 
     pub(crate) fn not_json(text: &str, error: &serde_json::Error) -> Self {
-        let text = text.as_bytes();
-        if skip_whitespace(text, 0) == text.len() {
+        if text.trim_ascii().is_empty() {
             return Self::Json { line: 1, column: 1, problem: "the text is empty".to_owned() };
         }
         let (line, column) = (error.line(), error.column().max(1));
-        let line_text = text.split(|byte| *byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
+        let line_text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
         let place = line_text.get(column.saturating_sub(2)..).unwrap_or_default();
-        let constant = ["NaN", "Infinity"].into_iter().find(|constant| {
-            place
-                .get(..constant.len() + 1)
-                .unwrap_or(place)
-                .windows(constant.len())
-                .any(|part| part == constant.as_bytes())
-        });
+        let is_here = |constant: &&str| place.find(constant).is_some_and(|at| at <= 1);
+        let constant = ["NaN", "Infinity"].into_iter().find(is_here);
         let conflict = ["<<<<<<<", "=======", ">>>>>>>"];
-        let problem = if conflict.iter().any(|mark| line_text.starts_with(mark.as_bytes())) {
+        let problem = if conflict.iter().any(|mark| line_text.starts_with(mark)) {
             "the file contains an unresolved merge conflict".to_owned()
         } else if let Some(constant) = constant {
             format!("Python writes {constant}, but it is not JSON; null is the usual replacement")

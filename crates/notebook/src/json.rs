@@ -9,7 +9,7 @@ mod string;
 
 pub(crate) use printer::{Printer, Style, canonical};
 pub(crate) use scan::{Item, items, skip_whitespace};
-pub(crate) use string::{Chunk, Chunks, is_multiline, join, join_into, strings};
+pub(crate) use string::{Chunk, Chunks, is_multiline, join, strings};
 pub use string::{unescape, unescape_into};
 
 use std::fmt;

@@ -21,11 +21,8 @@ pub fn outline(notebook: &Notebook) -> Vec<Heading> {
     {
         let mut fence = None;
         for line in cell.source().lines() {
-            let line = line
-                .strip_prefix("   ")
-                .or(line.strip_prefix("  "))
-                .or(line.strip_prefix(' '))
-                .unwrap_or(line);
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            let line = &line[indent.min(3)..];
             if let Some(open) = fence {
                 fence = fence.filter(|_| !closes(line, open));
                 continue;

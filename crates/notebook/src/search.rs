@@ -2,11 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem::Finder;
-
-use crate::cell::Outputs;
-use crate::json::items;
-use crate::{Cell, CellId, Notebook, Output};
+use crate::{CellId, Notebook, Output};
 
 /// The longest text of a hit, in characters.
 const MAX_LINE: usize = 200;
@@ -45,85 +41,36 @@ pub enum HitLocation {
 
 /// The lines that contain `query.text`, in order; none for an empty text.
 pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
-    let needle = if query.ignore_case { query.text.to_lowercase() } else { query.text.clone() };
+    let needle = folded(&query.text, query.ignore_case);
     let mut hits = Vec::new();
-    if needle.is_empty() {
-        return hits;
-    }
-    let finder = Finder::new(&needle);
-    let mut text = String::new();
-    for (index, cell) in notebook.cells().iter().enumerate() {
-        let mut add = |location, text: &str| {
-            let lines = text.lines().enumerate();
-            let found = lines.filter_map(|(number, line)| {
-                Some((number, matching_part(line, &needle, query.ignore_case)?))
-            });
-            let left = query.limit.saturating_sub(hits.len());
-            hits.extend(found.take(left).map(|(number, text)| hit(index, cell, location, number + 1, text)));
-        };
-        // Few texts have a hit, so each is decoded into the same buffer, and once more if it has one.
-        if query.in_sources {
-            text.clear();
-            cell.0.source_into(&mut text);
-            if has(&mut text, &finder, query.ignore_case) {
-                add(HitLocation::Source, &cell.source());
+    for (index, cell) in notebook.cells().iter().enumerate().filter(|_| !needle.is_empty()) {
+        let source = query.in_sources.then(|| (HitLocation::Source, cell.source()));
+        let outputs = if query.in_outputs { cell.outputs() } else { Vec::new() };
+        let outputs = outputs.iter().map(searchable_text).enumerate();
+        let outputs = outputs.map(|(number, text)| (HitLocation::Output(number), text));
+        for (location, text) in source.into_iter().chain(outputs) {
+            // Few texts have a hit.
+            if !folded(&text, query.ignore_case).contains(&*needle) {
+                continue;
             }
-        }
-        if query.in_outputs {
-            for_each_output(cell, &mut text, |number, text| {
-                if has(text, &finder, query.ignore_case) {
-                    let output = cell.outputs().swap_remove(number);
-                    add(HitLocation::Output(number), &searchable_text(&output));
-                }
+            let lines = text.lines().zip(1..).filter_map(|(text, line)| {
+                let text = matching_part(text, &needle, query.ignore_case)?;
+                let (id, execution_count) = (cell.id().clone(), cell.execution_count());
+                Some(Hit { index, id, execution_count, location, line, text })
             });
-        }
-        if hits.len() >= query.limit {
-            break;
+            hits.extend(lines.take(query.limit - hits.len()));
         }
     }
     hits
 }
 
-/// Calls `each` with the searchable text of each output, which it may change: it is in the buffer `text`.
-fn for_each_output(cell: &Cell, text: &mut String, mut each: impl FnMut(usize, &mut String)) {
-    match &cell.0.outputs {
-        Outputs::Set(outputs) => {
-            for (number, output) in outputs.iter().enumerate() {
-                text.clear();
-                text.push_str(&searchable_text(output));
-                each(number, text);
-            }
-        }
-        Outputs::Read(list) => {
-            let raw = if list.as_str().starts_with('[') { list.as_str() } else { "" };
-            for (number, item) in items(raw.as_bytes(), 0).enumerate() {
-                text.clear();
-                if !Output::stream_into(&raw[item.value.clone()], text) {
-                    text.push_str(&searchable_text(&Output::from_json(&list.slice(item.value))));
-                }
-                each(number, text);
-            }
-        }
-    }
-}
-
-fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
-    Hit { index, id: cell.id().clone(), execution_count: cell.execution_count(), location, line, text }
-}
-
-/// Whether a text has the needle anywhere, perhaps over the end of a line. The text may be folded for that.
-fn has(text: &mut String, needle: &Finder<'_>, ignore_case: bool) -> bool {
-    if ignore_case && text.is_ascii() {
-        text.make_ascii_lowercase();
-    } else if ignore_case {
-        *text = text.to_lowercase();
-    }
-    needle.find(text.as_bytes()).is_some()
+fn folded(text: &str, ignore_case: bool) -> Cow<'_, str> {
+    if ignore_case { text.to_lowercase().into() } else { text.into() }
 }
 
 /// The part of a line around its first match.
 fn matching_part(line: &str, needle: &str, ignore_case: bool) -> Option<String> {
-    let folded = if ignore_case { Cow::Owned(line.to_lowercase()) } else { Cow::Borrowed(line) };
+    let folded = folded(line, ignore_case);
     let at = folded.find(needle)?;
     if line.chars().count() <= MAX_LINE {
         return Some(line.to_owned());

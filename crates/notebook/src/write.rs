@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 
 use crate::file::{File, Member};
 use crate::json::Printer;
-use crate::{Cell, Json, Notebook};
+use crate::{Cell, Notebook};
 
 /// The top-level members of every valid notebook.
 const REQUIRED: [&str; 4] = ["cells", "metadata", "nbformat", "nbformat_minor"];
@@ -45,7 +45,8 @@ impl Notebook {
             out.write_all(&file.bytes()[copied..member.key.start])?;
             copied = member.key.start;
             while let Some(name) = missing.next_if(|name| **name < *member.name) {
-                self.write_missing(name, out)?;
+                write!(out, "\"{name}\": ")?;
+                self.write_member(name, None, out)?;
                 out.write_all(b",")?;
                 out.write_all(file.style.line_break(1).as_bytes())?;
             }
@@ -53,7 +54,7 @@ impl Notebook {
             // Of members with the same name the last counts, as in Python; the others stay as they are.
             if is_known && file.member(&member.name).is_some_and(|last| last.key == member.key) {
                 out.write_all(&file.bytes()[copied..member.value.start])?;
-                self.write_member(member, out)?;
+                self.write_member(&member.name, Some(member), out)?;
             } else {
                 out.write_all(&file.bytes()[copied..member.value.end])?;
             }
@@ -62,40 +63,29 @@ impl Notebook {
         for name in missing {
             out.write_all(b",")?;
             out.write_all(file.style.line_break(1).as_bytes())?;
-            self.write_missing(name, out)?;
+            write!(out, "\"{name}\": ")?;
+            self.write_member(name, None, out)?;
         }
         out.write_all(&file.bytes()[copied..])
     }
 
-    fn write_missing(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "\"{name}\": ")?;
-        match name {
-            "cells" => self.write_cells(None, out),
-            "metadata" => {
-                self.write_metadata(&self.repaired_metadata().unwrap_or_else(|| self.metadata()), out)
-            }
-            "nbformat" => out.write_all(b"4"),
-            _ => write!(out, "{}", self.minor),
-        }
-    }
-
-    fn write_member(&self, member: &Member, out: &mut dyn Write) -> io::Result<()> {
-        let text = &self.file.bytes()[member.value.clone()];
-        let is_number = text.iter().all(u8::is_ascii_digit);
-        match &*member.name {
-            "cells" => self.write_cells(Some(member), out),
-            "metadata" => match self.repaired_metadata() {
-                Some(metadata) => self.write_metadata(&metadata, out),
-                None => out.write_all(text),
+    /// Writes the value of a member, which is in the file or missing there.
+    fn write_member(&self, name: &str, member: Option<&Member>, out: &mut dyn Write) -> io::Result<()> {
+        let text = member.map(|member| &self.file.bytes()[member.value.clone()]);
+        let is_number = text.is_some_and(|text| text.iter().all(u8::is_ascii_digit));
+        match (name, text) {
+            ("cells", _) => self.write_cells(member, out),
+            ("metadata", text) => match (self.repaired_metadata(), text) {
+                (None, Some(text)) => out.write_all(text),
+                (repaired, _) => {
+                    let metadata = repaired.unwrap_or_else(|| self.metadata());
+                    Printer::new(out, &self.file.style, 1).value(&metadata)
+                }
             },
-            "nbformat" if !is_number => out.write_all(b"4"),
-            "nbformat_minor" if !is_number => write!(out, "{}", self.minor),
-            _ => out.write_all(text),
+            ("nbformat", _) if !is_number => out.write_all(b"4"),
+            ("nbformat_minor", _) if !is_number => write!(out, "{}", self.minor),
+            (_, text) => out.write_all(text.unwrap_or_default()),
         }
-    }
-
-    fn write_metadata(&self, metadata: &Json, out: &mut dyn Write) -> io::Result<()> {
-        Printer::new(out, &self.file.style, 1).value(metadata)
     }
 
     /// Writes the list of cells; `member` is its position in the file.

@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::printer::{Member, sorted_members};
-use super::{Json, scan, string};
-use crate::{MimeBundle, Output};
+use serde_json::Value;
 
-/// Values nested deeper than this are compared as text.
-const MAX_DEPTH: usize = 128;
+use super::Json;
+use crate::{MimeBundle, Output};
 
 impl Json {
     /// Whether both mean the same: whitespace, the order of members, escapes and the way a number is written (`1` and
-    /// `1.0`) do not matter.
+    /// `1.0`) do not matter. Values that are nested too deep to be read are compared as text.
     pub fn is_equivalent(&self, other: &Self) -> bool {
-        is_equivalent(self.as_str(), other.as_str(), 0)
+        let (own, others) = (|| self.decode(), || other.decode());
+        self == other || matches!((own(), others()), (Ok(own), Ok(other)) if is_same(&own, &other))
     }
 }
 
@@ -55,37 +54,20 @@ fn sorted_contents(bundle: &MimeBundle) -> Vec<(Cow<'_, str>, Json)> {
     members
 }
 
-fn is_equivalent(own: &str, other: &str, depth: usize) -> bool {
-    if own == other || depth > MAX_DEPTH {
-        return own == other;
-    }
-    match (own.as_bytes().first(), other.as_bytes().first()) {
-        (Some(b'{'), Some(b'{')) => {
-            let (own, other) = (sorted_members(own), sorted_members(other));
-            let is_same_member =
-                |((own_name, _, own), (other_name, _, other)): (&Member<'_>, &Member<'_>)| {
-                    own_name == other_name && is_equivalent(own, other, depth + 1)
-                };
-            own.len() == other.len() && own.iter().zip(&other).all(is_same_member)
+fn is_same(own: &Value, other: &Value) -> bool {
+    match (own, other) {
+        (Value::Object(own), Value::Object(others)) => {
+            let is_there =
+                |(name, own): (&String, &Value)| others.get(name).is_some_and(|it| is_same(own, it));
+            own.len() == others.len() && own.iter().all(is_there)
         }
-        (Some(b'['), Some(b'[')) => {
-            let mut others = scan::items(other.as_bytes(), 0);
-            scan::items(own.as_bytes(), 0).all(|item| {
-                let pair = others.next();
-                pair.is_some_and(|pair| is_equivalent(&own[item.value], &other[pair.value], depth + 1))
-            }) && others.next().is_none()
+        (Value::Array(own), Value::Array(others)) => {
+            own.len() == others.len() && own.iter().zip(others).all(|(own, other)| is_same(own, other))
         }
-        (Some(b'"'), Some(b'"')) => string::unescape(own) == string::unescape(other),
-        _ => is_same_number(own, other),
-    }
-}
-
-fn is_same_number(own: &str, other: &str) -> bool {
-    match (own.parse::<i128>(), other.parse::<i128>()) {
-        (Ok(own), Ok(other)) => own == other,
-        _ => {
-            matches!((own.parse::<f64>(), other.parse::<f64>()), (Ok(own), Ok(other)) if own.total_cmp(&other).is_eq())
+        (Value::Number(own), Value::Number(other)) if own.is_f64() || other.is_f64() => {
+            own.as_f64() == other.as_f64()
         }
+        _ => own == other,
     }
 }
 

@@ -73,15 +73,6 @@ fn value_end(text: &[u8], at: usize) -> usize {
 
 fn string_end(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    // Most strings are too short for the set-up of `memchr` to pay.
-    let near = text.len().min(at + 16);
-    while at < near {
-        match text[at] {
-            b'"' => return at + 1,
-            b'\\' => break,
-            _ => at += 1,
-        }
-    }
     // Quotes are rarer than escapes, most of which are line breaks.
     let start = at;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
@@ -98,11 +89,11 @@ fn container_end(text: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = text.get(at) {
         at += 1;
-        match KINDS[usize::from(*byte)] {
-            Kind::Other => continue,
-            Kind::Quote => at = string_end(text, at - 1),
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
+        match byte {
+            b'"' => at = string_end(text, at - 1),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => continue,
         }
         if depth == 0 {
             return at;
@@ -128,24 +119,6 @@ pub(super) fn compact(text: &str) -> String {
     }
     compact
 }
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Other,
-    Quote,
-    Open,
-    Close,
-}
-
-const KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Other; 256];
-    kinds[b'"' as usize] = Kind::Quote;
-    kinds[b'{' as usize] = Kind::Open;
-    kinds[b'[' as usize] = Kind::Open;
-    kinds[b'}' as usize] = Kind::Close;
-    kinds[b']' as usize] = Kind::Close;
-    kinds
-};
 
 #[cfg(test)]
 mod tests {

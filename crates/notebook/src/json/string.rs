@@ -125,53 +125,15 @@ pub(crate) fn strings(raw: &str) -> impl Iterator<Item = &str> {
 
 /// The decoded text of a "multiline string"; `None` for any other value.
 pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
-    match raw.as_bytes().first() {
-        Some(b'"') => Some(unescape(raw)),
-        Some(b'[') => {
-            let mut text = String::with_capacity(raw.len());
-            join_into(raw, &mut text).then_some(Cow::Owned(text))
-        }
-        _ => None,
+    if !raw.starts_with('[') {
+        return raw.starts_with('"').then(|| unescape(raw));
     }
-}
-
-/// Appends the decoded text of a "multiline string". `false` for any other value, of which nothing is appended.
-pub(crate) fn join_into(raw: &str, text: &mut String) -> bool {
-    let (bytes, before) = (raw.as_bytes(), text.len());
-    if raw.starts_with('"') {
-        decode_into(raw, 0, text);
-        return true;
+    let mut text = String::with_capacity(raw.len());
+    for item in scan::items(raw.as_bytes(), 0) {
+        let part = Some(&raw[item.value]).filter(|part| part.starts_with('"'))?;
+        unescape_into(part, |piece| text.push_str(piece));
     }
-    let mut at = if raw.starts_with('[') { 1 } else { return false };
-    loop {
-        at = scan::skip_whitespace(bytes, at);
-        match bytes.get(at) {
-            Some(b'"') => at = decode_into(raw, at, text),
-            Some(b',') => at += 1,
-            Some(b']') | None => return true,
-            Some(_) => {
-                text.truncate(before);
-                return false;
-            }
-        }
-    }
-}
-
-/// Appends the decoded JSON string that starts at `at`; returns its end. In one pass, as most of a notebook is strings.
-fn decode_into(raw: &str, at: usize, text: &mut String) -> usize {
-    let mut at = at + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', &raw.as_bytes()[at..]) {
-        text.push_str(&raw[at..at + found]);
-        at += found;
-        if raw.as_bytes()[at] == b'"' {
-            return at + 1;
-        }
-        let mut rest = Chunks(&raw[at..]);
-        let Some(escape) = rest.next() else { break };
-        escape.decode(&mut |piece| text.push_str(piece));
-        at = raw.len() - rest.0.len();
-    }
-    raw.len()
+    Some(text.into())
 }
 
 /// Writes the inside of a JSON string as Python does with `ensure_ascii=False`.
@@ -250,9 +212,5 @@ mod tests {
         assert_eq!(join(r#"["a", 1]"#), None);
         assert_eq!(join("{}"), None);
         assert_eq!(join("null"), None);
-        let mut text = "a".to_owned();
-        assert!(join_into(r#"["b", "c"]"#, &mut text) && join_into(r#""d""#, &mut text));
-        assert!(!join_into(r#"["e", 1]"#, &mut text) && !join_into("{}", &mut text));
-        assert_eq!(text, "abcd");
     }
 }

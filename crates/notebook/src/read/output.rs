@@ -2,29 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::json::{is_multiline, items, join_into, strings, unescape, unescape_into};
+use crate::json::{is_multiline, strings, unescape, unescape_into};
 use crate::{Json, MimeBundle, Output, Text};
 
 impl Output {
     /// Reads one element of `outputs`; the contents of MIME bundles are not copied.
     pub fn from_json(json: &Json) -> Self {
         Self::try_read(json).unwrap_or_else(|| Self::Other(json.clone()))
-    }
-
-    /// Appends the text of the output `raw`, a JSON value, if it is a stream; else `false`. Most outputs are, and to read one as an
-    /// [`Output`] takes longer.
-    pub(crate) fn stream_into(raw: &str, text: &mut String) -> bool {
-        let (mut kind, mut content) = (None, None);
-        let at = if raw.starts_with('{') { 0 } else { raw.len() };
-        for item in items(raw.as_bytes(), at) {
-            match &*unescape(&raw[item.key]) {
-                "output_type" => kind = Some(&raw[item.value]),
-                "text" => content = Some(&raw[item.value]),
-                _ => {}
-            }
-        }
-        kind.is_some_and(|kind| unescape(kind) == "stream")
-            && content.is_none_or(|content| join_into(content, text))
     }
 
     /// `None` for an output that nbformat 4 does not know.
@@ -90,35 +74,6 @@ mod tests {
         for output in odd {
             let json = Json::from_value(&output);
             assert_eq!(Output::from_json(&json), Output::Other(json));
-        }
-    }
-
-    #[test]
-    fn streams_are_read_alike_in_both_ways() {
-        let stream = |text: &str| format!(r#"{{"output_type":"stream","name":"stdout","text":{text}}}"#);
-        let outputs = [
-            stream(r#""a\nb""#),
-            stream(r#"["a\n", "\u00e9"]"#),
-            stream("[]"),
-            stream(r#"["a", 1]"#),
-            stream("null"),
-            r#"{"text": "x", "output_type": "\u0073tream", "text": "y"}"#.to_owned(),
-            r#"{"output_type": "stream"}"#.to_owned(),
-            r#"{"output_type": ["stream"], "text": "a"}"#.to_owned(),
-            r#"{"output_type": "error", "text": "a"}"#.to_owned(),
-            r#"["output_type", "stream"]"#.to_owned(),
-        ];
-        for raw in outputs {
-            let mut text = String::new();
-            let is_stream = Output::stream_into(&raw, &mut text);
-            match Output::from_json(&Json::parse(raw.clone().into()).unwrap()) {
-                // What is rare may be read in the other way.
-                Output::Stream { text: expected, .. } if is_stream => {
-                    assert_eq!(text, expected.as_str(), "{raw}");
-                }
-                Output::Stream { .. } => assert!(raw.contains(r#"["stream"]"#), "{raw}"),
-                _ => assert!(!is_stream && text.is_empty(), "{raw}"),
-            }
         }
     }
 

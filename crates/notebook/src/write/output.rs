@@ -37,40 +37,44 @@ impl Printer<'_> {
 
     /// Writes an output that an edit has set.
     pub(crate) fn output(&mut self, output: &Output) -> io::Result<()> {
-        match output {
+        let output_type = match output {
             Output::Other(json) => return self.read_output(json),
-            Output::Stream { name, text } => {
-                self.open("{")?;
-                self.key("name")?;
-                self.string(name)?;
-                self.output_type("stream")?;
+            Output::Stream { .. } => "stream",
+            Output::Display(_) => "display_data",
+            Output::Result { .. } => "execute_result",
+            Output::Error { .. } => "error",
+        };
+        self.open("{")?;
+        match output {
+            Output::Stream { name, .. } => self.text_member("name", name)?,
+            Output::Display(MimeBundle { data, .. })
+            | Output::Result { bundle: MimeBundle { data, .. }, .. } => {
+                self.key("data")?;
+                self.bundle(data)?;
+            }
+            Output::Error { name, value, .. } => {
+                self.text_member("ename", name)?;
+                self.text_member("evalue", value)?;
+            }
+            Output::Other(_) => {}
+        }
+        if let Output::Result { execution_count, .. } = output {
+            self.key("execution_count")?;
+            self.count(&Json::from_static("null"), *execution_count)?;
+        }
+        if let Output::Display(bundle) | Output::Result { bundle, .. } = output {
+            self.key("metadata")?;
+            self.value(&bundle.metadata)?;
+        }
+        self.text_member("output_type", output_type)?;
+        match output {
+            Output::Stream { text, .. } => {
                 self.key("text")?;
                 let mut lines = Lines::start(self)?;
-                for piece in text.pieces() {
-                    lines.push(piece)?;
-                }
+                text.pieces().try_for_each(|piece| lines.push(piece))?;
                 lines.end()?;
             }
-            Output::Display(bundle) => {
-                self.open("{")?;
-                self.data_and_metadata(bundle, |_| Ok(()))?;
-                self.output_type("display_data")?;
-            }
-            Output::Result { execution_count, bundle } => {
-                self.open("{")?;
-                self.data_and_metadata(bundle, |printer| {
-                    printer.key("execution_count")?;
-                    printer.raw(&execution_count.map_or("null".to_owned(), |count| count.to_string()))
-                })?;
-                self.output_type("execute_result")?;
-            }
-            Output::Error { name, value, traceback } => {
-                self.open("{")?;
-                self.key("ename")?;
-                self.string(name)?;
-                self.key("evalue")?;
-                self.string(value)?;
-                self.output_type("error")?;
+            Output::Error { traceback, .. } => {
                 self.key("traceback")?;
                 self.open("[")?;
                 for line in traceback {
@@ -79,25 +83,14 @@ impl Printer<'_> {
                 }
                 self.close("]")?;
             }
+            _ => {}
         }
         self.close("}")
     }
 
-    fn output_type(&mut self, name: &str) -> io::Result<()> {
-        self.key("output_type")?;
-        self.string(name)
-    }
-
-    fn data_and_metadata(
-        &mut self,
-        bundle: &MimeBundle,
-        between: impl FnOnce(&mut Self) -> io::Result<()>,
-    ) -> io::Result<()> {
-        self.key("data")?;
-        self.bundle(&bundle.data)?;
-        between(self)?;
-        self.key("metadata")?;
-        self.value(&bundle.metadata)
+    fn text_member(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.key(name)?;
+        self.string(text)
     }
 
     /// Writes a MIME bundle: text as lines, other strings whole, JSON unchanged.
