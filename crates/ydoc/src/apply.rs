@@ -8,7 +8,7 @@ use yrs::{
 };
 
 use crate::elements::elements;
-use crate::{ApplyError, LiveNotebook, change, copy, outputs, read, read_cell, shape};
+use crate::{ApplyError, LiveNotebook, change, copy, outputs, read_cell, shape};
 
 impl LiveNotebook {
     /// Applies all of `edits` in order, or none. Returns the update to send, which is empty if nothing changed.
@@ -203,17 +203,9 @@ fn set_source(cell: &MapRef, source: &str, txn: &mut TransactionMut<'_>) {
     }
 }
 
-/// Sets a plain member unless its value is equivalent.
+/// Sets a plain member unless it has the value.
 fn set_if_different(map: &MapRef, name: &str, value: &Any, txn: &mut TransactionMut<'_>) {
-    let json = |write: &dyn Fn(&mut Vec<u8>)| {
-        let mut out = Vec::new();
-        write(&mut out);
-        Json::parse(out.into()).ok()
-    };
-    let old = map.get(txn, name).and_then(|old| json(&|out| read::value(&old, txn, 0, out)));
-    let new = json(&|out| read::any(value, 0, out));
-    let is_same = old.zip(new).is_some_and(|(old, new)| old.is_equivalent(&new));
-    if !is_same {
+    if map.get(txn, name) != Some(Out::Any(value.clone())) {
         map.insert(txn, name, value.clone());
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use notebook::{CellId, Notebook};
 use yrs::updates::decoder::Decode;
 use yrs::updates::encoder::Encode;
 use yrs::{ArrayRef, Doc, MapRef, OffsetKind, Options, ReadTxn, StateVector, Transact, Update};
 
-use crate::snapshot::{Cache, Changes};
+use crate::snapshot::{self, Cache, Changes};
 use crate::{YError, validate};
 
 /// A notebook that others can edit at the same time. It has no connection: updates go in and out as bytes.
@@ -40,7 +41,7 @@ impl LiveNotebook {
         let doc = Doc::with_options(options);
         let (cells, meta) = (doc.get_or_insert_array("cells"), doc.get_or_insert_map("meta"));
         let state = doc.get_or_insert_map("state");
-        let changes = Changes::observe(&cells, &meta);
+        let changes = snapshot::observe(&cells, &meta);
         let (cache, moved) = (Cache::default(), HashSet::new());
         Self { doc, cells, meta, state, changes, cache, moved, is_broken: false }
     }
@@ -75,13 +76,13 @@ impl LiveNotebook {
             .map_err(|_| validate::malformed("the update is inconsistent"))?
             .map_err(|error| malformed(&error))?;
         self.cache.observe_new(&self.cells, &self.changes, &self.doc.transact());
-        let before = self.changes.take();
+        let before = snapshot::take(&self.changes);
         let doc = &self.doc;
         let applied = catch_unwind(AssertUnwindSafe(|| {
             doc.transact_mut().apply_update(update).map_err(|error| malformed(&error))
         }));
-        let is_changed = self.changes.is_any();
-        self.changes.add(&before);
+        let is_changed = self.changes.load(Ordering::Relaxed) != 0;
+        snapshot::set(&self.changes, before);
         let Ok(applied) = applied else {
             self.is_broken = true;
             return Err(YError::Broken);

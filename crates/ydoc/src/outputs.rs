@@ -1,7 +1,7 @@
 //! Replaces the outputs of a cell with minimal changes, because others see them while they grow.
 
-use notebook::{Output, Text as OutputText};
-use yrs::{Array, ArrayPrelim, ArrayRef, Map, MapRef, Out, Text, TransactionMut};
+use notebook::Output;
+use yrs::{Array, ArrayPrelim, ArrayRef, Map, MapRef, Out, TransactionMut};
 
 use crate::{change, shape};
 
@@ -53,44 +53,8 @@ fn set_stream(
         return false;
     };
     let Some(Out::YText(text)) = stream.get(txn, "text") else { return false };
-    if is_prefix(old, new) && change::is_length(&text, old.pieces(), txn) {
-        let mut skipped = old.len();
-        for piece in new.pieces() {
-            let rest = piece.get(skipped.min(piece.len())..).unwrap_or_default();
-            skipped = skipped.saturating_sub(piece.len());
-            if !rest.is_empty() {
-                text.push(txn, rest);
-            }
-        }
-    } else {
-        let (old, new) = (old.as_str(), new.as_str());
-        change::apply(&text, &old, &new, &change::around(&old, &new), txn);
-    }
-    true
-}
-
-/// Whether `new` starts with `old`. Compares piece by piece, because growing outputs can be long.
-fn is_prefix(old: &OutputText, new: &OutputText) -> bool {
-    if old.len() > new.len() {
-        return false;
-    }
-    let mut rest: &[u8] = &[];
-    let mut pieces = new.pieces();
-    for piece in old.pieces() {
-        let mut piece = piece.as_bytes();
-        while !piece.is_empty() {
-            if rest.is_empty() {
-                let Some(next) = pieces.next() else { return false };
-                rest = next.as_bytes();
-                continue;
-            }
-            let length = rest.len().min(piece.len());
-            if rest[..length] != piece[..length] {
-                return false;
-            }
-            (rest, piece) = (&rest[length..], &piece[length..]);
-        }
-    }
+    let (old, new) = (old.as_str(), new.as_str());
+    change::apply(&text, &old, &new, &change::around(&old, &new), txn);
     true
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use notebook::Json;
 use yrs::{Any, GetString, Map, Number, Out, ReadTxn};
 
 use crate::elements::elements;
@@ -18,23 +19,11 @@ pub(crate) fn value<T: ReadTxn>(value: &Out, txn: &T, depth: usize, out: &mut Ve
         Out::Any(value) => any(value, depth, out),
         Out::YText(text) => string(&text.get_string(txn), out),
         Out::YArray(array) if depth < MAX_DEPTH => {
-            out.push(b'[');
-            for (index, element) in elements(array, txn).iter().enumerate() {
-                comma(index, out);
-                self::value(element, txn, depth + 1, out);
-            }
-            out.push(b']');
+            list(elements(array, txn), out, |element, out| self::value(&element, txn, depth + 1, out));
         }
         Out::YMap(map) if depth < MAX_DEPTH => {
-            let members: BTreeMap<_, _> = map.iter(txn).collect();
-            let members = members.into_iter().filter(|(_, value)| !is_undefined(value));
-            out.push(b'{');
-            for (index, (name, member)) in members.enumerate() {
-                comma(index, out);
-                key(name, out);
-                self::value(&member, txn, depth + 1, out);
-            }
-            out.push(b'}');
+            let members: BTreeMap<_, _> = map.iter(txn).filter(|(_, value)| !is_undefined(value)).collect();
+            object(members, out, |_, member, out| self::value(&member, txn, depth + 1, out));
         }
         _ => out.extend_from_slice(b"null"),
     }
@@ -51,37 +40,56 @@ pub(crate) fn any(value: &Any, depth: usize, out: &mut Vec<u8>) {
         Any::Number(value) => number(*value, out),
         Any::String(text) => string(text, out),
         Any::Array(elements) if depth < MAX_DEPTH => {
-            out.push(b'[');
-            for (index, element) in elements.iter().enumerate() {
-                comma(index, out);
-                any(element, depth + 1, out);
-            }
-            out.push(b']');
+            list(elements.iter(), out, |element, out| any(element, depth + 1, out));
         }
         Any::Map(members) if depth < MAX_DEPTH => {
-            let members: BTreeMap<_, _> =
-                members.iter().filter(|(_, value)| !matches!(value, Any::Undefined)).collect();
-            out.push(b'{');
-            for (index, (name, member)) in members.into_iter().enumerate() {
-                comma(index, out);
-                key(name, out);
-                any(member, depth + 1, out);
-            }
-            out.push(b'}');
+            let members = members.iter().filter(|(_, value)| !matches!(value, Any::Undefined));
+            let members: BTreeMap<_, _> = members.map(|(name, value)| (&**name, value)).collect();
+            object(members, out, |_, member, out| any(member, depth + 1, out));
         }
         _ => out.extend_from_slice(b"null"),
     }
 }
 
-pub(crate) fn comma(index: usize, out: &mut Vec<u8>) {
-    if index > 0 {
-        out.push(b',');
-    }
+/// A value that is an object; an empty one for any other.
+pub(crate) fn object_or_empty<T: ReadTxn>(value: Option<Out>, txn: &T) -> Json {
+    let mut out = Vec::new();
+    self::value(&value.unwrap_or_default(), txn, 1, &mut out);
+    Json::parse(out.into()).ok().filter(Json::is_object).unwrap_or(Json::empty_object())
 }
 
-pub(crate) fn key(name: &str, out: &mut Vec<u8>) {
-    string(name, out);
-    out.push(b':');
+/// Appends a list, whose elements `write` appends.
+pub(crate) fn list<E>(
+    elements: impl IntoIterator<Item = E>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(E, &mut Vec<u8>),
+) {
+    out.push(b'[');
+    for (index, element) in elements.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(element, out);
+    }
+    out.push(b']');
+}
+
+/// Appends an object, whose members `write` appends.
+pub(crate) fn object<'n, M>(
+    members: impl IntoIterator<Item = (&'n str, M)>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&str, M, &mut Vec<u8>),
+) {
+    out.push(b'{');
+    for (index, (name, member)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        string(name, out);
+        out.push(b':');
+        write(name, member, out);
+    }
+    out.push(b'}');
 }
 
 pub(crate) fn string(text: &str, out: &mut Vec<u8>) {

@@ -7,7 +7,7 @@ use yrs::branch::Branch;
 use yrs::{Any, BranchID, ID, Map, MapRef, Out, ReadTxn};
 
 use crate::elements::elements;
-use crate::read::{self, comma, key, string};
+use crate::read::{self, string};
 
 /// The identity of a shared type that is not a root: the client that inserted it and its clock.
 pub(crate) fn identity(branch: &Branch) -> Option<ID> {
@@ -54,21 +54,23 @@ pub(crate) fn cell<T: ReadTxn>(cell: &MapRef, txn: &T) -> Option<Json> {
         }
     }
     let mut out = Vec::with_capacity(1024);
-    out.push(b'{');
-    for (index, (name, value)) in members.iter().enumerate() {
-        comma(index, &mut out);
-        key(name, &mut out);
-        match *name {
-            "cell_type" => string(&kind, &mut out),
-            "id" => string(&cell_id(cell, txn), &mut out),
-            "metadata" => metadata(cell.get(txn, name).as_ref(), txn, &mut out),
-            "source" => source(cell.get(txn, name), txn, &mut out),
-            "execution_count" if is_code => count(value, &mut out),
-            "outputs" if is_code => outputs(value, txn, &mut out),
-            _ => read::value(value, txn, 1, &mut out),
+    read::object(members, &mut out, |name, value, out| match name {
+        "cell_type" => string(&kind, out),
+        "id" => string(&cell_id(cell, txn), out),
+        "metadata" => {
+            let metadata = read::object_or_empty(cell.get(txn, name), txn);
+            // The server adds it for its own use.
+            let members: Vec<_> = metadata.members().filter(|(name, _)| name != "trusted").collect();
+            out.extend_from_slice(Json::object(&members).bytes());
         }
-    }
-    out.push(b'}');
+        "source" => {
+            let text = cell.get(txn, name).and_then(|source| read::text(&source, txn));
+            string(&text.unwrap_or_default(), out);
+        }
+        "execution_count" if is_code => count(&value, out),
+        "outputs" if is_code => outputs(&value, txn, out),
+        _ => read::value(&value, txn, 1, out),
+    });
     Json::parse(out.into()).ok()
 }
 
@@ -77,44 +79,6 @@ fn is_empty_map<T: ReadTxn>(value: &Out, txn: &T) -> bool {
         Out::Any(Any::Map(members)) => members.is_empty(),
         Out::YMap(map) => map.len(txn) == 0,
         value => matches!(value, Out::Any(Any::Null)),
-    }
-}
-
-/// Metadata without `trusted`, which the server adds for its own use.
-fn metadata<T: ReadTxn>(value: Option<&Out>, txn: &T, out: &mut Vec<u8>) {
-    let members: BTreeMap<String, Out> = match value {
-        Some(Out::YMap(map)) => map.iter(txn).map(|(name, value)| (name.to_owned(), value)).collect(),
-        Some(Out::Any(Any::Map(map))) => {
-            map.iter().map(|(name, value)| (name.clone(), Out::Any(value.clone()))).collect()
-        }
-        _ => BTreeMap::new(),
-    };
-    let members = members.iter().filter(|(name, value)| *name != "trusted" && !read::is_undefined(value));
-    out.push(b'{');
-    for (index, (name, value)) in members.enumerate() {
-        comma(index, out);
-        key(name, out);
-        read::value(value, txn, 2, out);
-    }
-    out.push(b'}');
-}
-
-fn source<T: ReadTxn>(value: Option<Out>, txn: &T, out: &mut Vec<u8>) {
-    let value = value.unwrap_or_default();
-    match read::text(&value, txn) {
-        Some(text) => string(&text, out),
-        None if is_list_of_strings(&value, txn) => read::value(&value, txn, 1, out),
-        None => string("", out),
-    }
-}
-
-fn is_list_of_strings<T: ReadTxn>(value: &Out, txn: &T) -> bool {
-    match value {
-        Out::Any(Any::Array(lines)) => lines.iter().all(|line| matches!(line, Any::String(_))),
-        Out::YArray(lines) => {
-            elements(lines, txn).iter().all(|line| matches!(line, Out::Any(Any::String(_)) | Out::YText(_)))
-        }
-        _ => false,
     }
 }
 
@@ -135,10 +99,5 @@ fn outputs<T: ReadTxn>(value: &Out, txn: &T, out: &mut Vec<u8>) {
         _ => Vec::new(),
     };
     let objects = outputs.iter().filter(|output| matches!(output, Out::YMap(_) | Out::Any(Any::Map(_))));
-    out.push(b'[');
-    for (index, output) in objects.enumerate() {
-        comma(index, out);
-        read::value(output, txn, 2, out);
-    }
-    out.push(b']');
+    read::list(objects, out, |output, out| read::value(output, txn, 2, out));
 }

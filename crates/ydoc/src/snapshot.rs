@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use notebook::{Cell, Json, Notebook};
 use yrs::{Any, ArrayRef, DeepObservable, ID, Map, MapRef, Observable, Out, ReadTxn};
@@ -13,57 +13,33 @@ use crate::{read, read_cell};
 /// The key under which we observe shared types, once each.
 const OBSERVER: &str = "snapshot";
 
-/// What changed since the last snapshot. The observers of the document set it within a transaction.
-pub(crate) struct Changes {
-    /// Whether cells were inserted or removed.
-    order: AtomicBool,
-    /// Whether the notebook's metadata or version changed.
-    meta: AtomicBool,
-    /// Whether the content of any cell changed.
-    cells: AtomicBool,
+/// What changed since the last snapshot, as these bits. The observers of the document set them within a transaction.
+pub(crate) type Changes = AtomicU8;
+
+/// Cells were inserted or removed.
+const ORDER: u8 = 1;
+/// The notebook's metadata or version changed.
+const META: u8 = 2;
+/// The content of a cell changed.
+const CELLS: u8 = 4;
+
+/// Observes the roots of a new document; everything counts as changed.
+pub(crate) fn observe(cells: &ArrayRef, meta: &MapRef) -> Arc<Changes> {
+    let changes = Arc::new(Changes::new(ORDER | META | CELLS));
+    let seen = Arc::clone(&changes);
+    cells.observe(OBSERVER, move |_, _| set(&seen, ORDER));
+    let seen = Arc::clone(&changes);
+    meta.observe_deep(OBSERVER, move |_, _| set(&seen, META));
+    changes
 }
 
-impl Changes {
-    /// Observes the roots of a new document; everything counts as changed.
-    pub(crate) fn observe(cells: &ArrayRef, meta: &MapRef) -> Arc<Self> {
-        let set = || AtomicBool::new(true);
-        let changes = Arc::new(Self { order: set(), meta: set(), cells: set() });
-        let seen = Arc::clone(&changes);
-        cells.observe(OBSERVER, move |_, _| seen.order.store(true, Ordering::Relaxed));
-        let seen = Arc::clone(&changes);
-        meta.observe_deep(OBSERVER, move |_, _| seen.meta.store(true, Ordering::Relaxed));
-        changes
-    }
-
-    /// Returns what is set and clears it.
-    pub(crate) fn take(&self) -> TakenChanges {
-        let take = |flag: &AtomicBool| flag.swap(false, Ordering::Relaxed);
-        TakenChanges { order: take(&self.order), meta: take(&self.meta), cells: take(&self.cells) }
-    }
-
-    /// Sets again what was taken.
-    pub(crate) fn add(&self, seen: &TakenChanges) {
-        self.order.fetch_or(seen.order, Ordering::Relaxed);
-        self.meta.fetch_or(seen.meta, Ordering::Relaxed);
-        self.cells.fetch_or(seen.cells, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_any(&self) -> bool {
-        [&self.order, &self.meta, &self.cells].into_iter().any(|flag| flag.load(Ordering::Relaxed))
-    }
+pub(crate) fn set(changes: &Changes, bits: u8) {
+    changes.fetch_or(bits, Ordering::Relaxed);
 }
 
-/// The content of [`Changes`].
-pub(crate) struct TakenChanges {
-    order: bool,
-    meta: bool,
-    cells: bool,
-}
-
-impl TakenChanges {
-    fn is_any(&self) -> bool {
-        self.order || self.meta || self.cells
-    }
+/// Returns what is set and clears it.
+pub(crate) fn take(changes: &Changes) -> u8 {
+    changes.swap(0, Ordering::Relaxed)
 }
 
 /// What was read for the last snapshot.
@@ -89,14 +65,14 @@ impl Cache {
         changes: &Arc<Changes>,
         txn: &T,
     ) -> Notebook {
-        let seen = changes.take();
-        if let Some(notebook) = self.notebook.as_ref().filter(|_| !seen.is_any()) {
+        let seen = take(changes);
+        if let Some(notebook) = self.notebook.as_ref().filter(|_| seen == 0) {
             return notebook.clone();
         }
-        if seen.order {
+        if seen & ORDER != 0 {
             self.read_order(cells, changes, txn);
         }
-        if seen.meta || self.metadata.is_none() {
+        if seen & META != 0 || self.metadata.is_none() {
             self.metadata = Some(metadata(meta, txn));
         }
         let mut read = Vec::with_capacity(self.order.len());
@@ -111,9 +87,9 @@ impl Cache {
 
     /// Observes cells that were inserted since the last call, so that changes in them are noticed.
     pub(crate) fn observe_new<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
-        if changes.order.swap(false, Ordering::Relaxed) {
+        if changes.fetch_and(!ORDER, Ordering::Relaxed) & ORDER != 0 {
             self.read_order(cells, changes, txn);
-            changes.cells.store(true, Ordering::Relaxed);
+            set(changes, CELLS);
         }
     }
 
@@ -137,7 +113,7 @@ impl Cached {
         let (stale, changes) = (Arc::clone(&is_stale), Arc::clone(changes));
         map.observe_deep(OBSERVER, move |_, _| {
             stale.store(true, Ordering::Relaxed);
-            changes.cells.store(true, Ordering::Relaxed);
+            set(&changes, CELLS);
         });
         Self { map, is_stale, cell: None }
     }
@@ -152,14 +128,10 @@ impl Cached {
 
 /// The notebook's metadata and the minor version of nbformat.
 fn metadata<T: ReadTxn>(meta: &MapRef, txn: &T) -> (Json, u64) {
-    let mut out = Vec::new();
-    let metadata = meta.get(txn, "metadata").unwrap_or_default();
-    read::value(&metadata, txn, 1, &mut out);
-    let is_object = out.first() == Some(&b'{');
-    let json = Json::parse(out.into()).ok().filter(|_| is_object).unwrap_or(Json::empty_object());
+    let metadata = read::object_or_empty(meta.get(txn, "metadata"), txn);
     let minor = match meta.get(txn, "nbformat_minor") {
         Some(Out::Any(Any::Number(number))) => read::whole(number).and_then(|minor| minor.try_into().ok()),
         _ => None,
     };
-    (json, minor.unwrap_or(5))
+    (metadata, minor.unwrap_or(5))
 }

@@ -92,22 +92,3 @@ fn text_appended_by_others_survives() {
     let outputs = cell.live.snapshot().unwrap().cells()[0].outputs();
     assert_eq!(outputs, [stream("stdout", "a\nother\n"), stream("stderr", "own\n")]);
 }
-
-#[test]
-fn text_is_compared_across_pieces() {
-    let text = |pieces: &[usize]| {
-        let mut text = Text::default();
-        for (index, length) in pieces.iter().enumerate() {
-            text.push(&"abc"[index % 3..=index % 3].repeat(*length));
-        }
-        text
-    };
-    let whole = text(&[70_000, 3, 70_000]);
-    let mut joined = Text::default();
-    joined.push(&whole.as_str());
-    assert!(super::is_prefix(&whole, &joined));
-    assert!(super::is_prefix(&text(&[70_000, 3]), &joined));
-    assert!(super::is_prefix(&Text::default(), &joined));
-    assert!(!super::is_prefix(&text(&[70_000, 4]), &joined));
-    assert!(!super::is_prefix(&joined, &text(&[70_000, 3])));
-}

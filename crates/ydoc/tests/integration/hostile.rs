@@ -87,7 +87,7 @@ fn invalid_members_are_repaired() {
         map([("cell_type", "code".into()), ("execution_count", 2.5.into()), ("unknown", f64::NAN.into())]),
     ];
     let notebook = check(&mut live(cells), 7);
-    assert_eq!(notebook.cells()[4].source(), "a\nb");
+    assert_eq!(notebook.cells()[4].source(), "");
     assert!(notebook.cells()[3].is_code());
     assert_eq!(notebook.cells()[3].output_count(), 0);
     assert_eq!(notebook.cells()[6].execution_count(), None);
