@@ -8,9 +8,6 @@ use crate::programs::is_place_of_the_person;
 use crate::{Variables, kernel_env};
 use files::lies_in;
 
-/// What separates folders in `PATH`.
-const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
-
 /// The environment variables and the home folder that kernels get and searches use.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessEnv {
@@ -181,15 +178,10 @@ fn is_below(folder: &Path, other: &Path) -> bool {
 
 /// Puts folders before the others in a value of the same form as `PATH`. A folder whose name cannot be part of one is left out.
 pub fn prepend_paths<'p>(folders: impl IntoIterator<Item = &'p Path>, others: Option<&OsStr>) -> OsString {
-    let mut all = OsString::new();
-    let folders = folders.into_iter().filter_map(|folder| std::env::join_paths([folder]).ok());
-    for folder in folders.chain(others.map(OsStr::to_owned)) {
-        if !all.is_empty() {
-            all.push(PATH_SEPARATOR);
-        }
-        all.push(folder);
-    }
-    all
+    let can_be_part = |folder: &&Path| std::env::join_paths([folder]).is_ok();
+    let folders = folders.into_iter().filter(can_be_part).map(Path::to_path_buf);
+    let others = others.into_iter().flat_map(std::env::split_paths);
+    std::env::join_paths(folders.chain(others)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,65 +4,35 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-#[cfg(any(windows, test))]
 use files::uppercase;
 
-/// How names of variables compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Names {
-    /// `Path` and `PATH` are two variables, as on Unix.
-    #[cfg(any(not(windows), test))]
-    Exact,
-    /// They are one, as on Windows.
-    #[cfg(any(windows, test))]
-    IgnoringCase,
-}
-
-impl Names {
-    #[cfg(windows)]
-    const HERE: Self = Self::IgnoringCase;
-    #[cfg(not(windows))]
-    const HERE: Self = Self::Exact;
-
-    /// What is equal for equal names.
-    fn key(self, name: &OsStr) -> OsString {
-        match self {
-            #[cfg(any(not(windows), test))]
-            Self::Exact => name.to_owned(),
-            #[cfg(any(windows, test))]
-            Self::IgnoringCase => {
-                name.to_str().map_or_else(|| name.to_owned(), |name| uppercase(name).into())
-            }
-        }
-    }
-}
-
 /// Environment variables with their values. A name keeps the spelling that it had first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Variables {
-    names: Names,
     /// The name as it is written and the value, by what is compared.
     all: BTreeMap<OsString, (OsString, OsString)>,
 }
 
-impl Default for Variables {
-    fn default() -> Self {
-        Self { names: Names::HERE, all: BTreeMap::new() }
+/// What is equal for equal names: on Windows, `Path` and `PATH` are one.
+fn key(name: &OsStr) -> OsString {
+    match name.to_str().filter(|_| cfg!(windows)) {
+        Some(name) => uppercase(name).into(),
+        None => name.to_owned(),
     }
 }
 
 impl Variables {
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
-        self.all.get(&self.names.key(name.as_ref())).map(|(_, value)| value.as_os_str())
+        self.all.get(&key(name.as_ref())).map(|(_, value)| value.as_os_str())
     }
 
     pub fn insert(&mut self, name: OsString, value: OsString) {
-        let (_, current) = self.all.entry(self.names.key(&name)).or_insert_with(|| (name, OsString::new()));
+        let (_, current) = self.all.entry(key(&name)).or_insert_with(|| (name, OsString::new()));
         *current = value;
     }
 
     pub fn remove(&mut self, name: impl AsRef<OsStr>) {
-        self.all.remove(&self.names.key(name.as_ref()));
+        self.all.remove(&key(name.as_ref()));
     }
 
     pub fn retain(&mut self, is_kept: impl Fn(&OsStr) -> bool) {
@@ -85,9 +55,7 @@ impl Variables {
             let left = std::env::join_paths(left).ok().filter(|left| !left.is_empty())?;
             Some((name.to_owned(), left))
         });
-        let mut variables = Self { names: self.names, all: BTreeMap::new() };
-        variables.extend(all);
-        variables
+        all.collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
@@ -133,46 +101,44 @@ impl IntoIterator for Variables {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(windows)]
     use proptest::prelude::*;
 
     use super::*;
 
-    fn with(names: Names, variables: &[(&str, &str)]) -> Variables {
-        let mut all = Variables { names, all: BTreeMap::new() };
-        all.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
-        all
-    }
-
-    fn windows(variables: &[(&str, &str)]) -> Variables {
-        with(Names::IgnoringCase, variables)
+    fn with(variables: &[(&str, &str)]) -> Variables {
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     fn pairs(variables: &Variables) -> Vec<(&str, &str)> {
         variables.iter().map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect()
     }
 
+    #[cfg(windows)]
     #[test]
     fn on_windows_a_variable_has_one_value_however_its_name_is_written() {
-        let mut variables = windows(&[("Path", "old"), ("HOME", "h")]);
+        let mut variables = with(&[("Path", "old"), ("HOME", "h")]);
         variables.insert("PATH".into(), "new".into());
         assert_eq!(pairs(&variables), [("HOME", "h"), ("Path", "new")]);
         assert_eq!(variables.get("path"), Some(OsStr::new("new")));
         variables.remove("pATH");
         assert_eq!(variables.get("Path"), None);
-        assert_eq!(windows(&[("straße", "1")]).get("STRASSE"), None);
-        assert_eq!(windows(&[("größe", "1")]).get("GRÖßE"), Some(OsStr::new("1")));
+        assert_eq!(with(&[("straße", "1")]).get("STRASSE"), None);
+        assert_eq!(with(&[("größe", "1")]).get("GRÖßE"), Some(OsStr::new("1")));
     }
 
+    #[cfg(unix)]
     #[test]
     fn elsewhere_each_spelling_is_a_variable() {
-        let variables = with(Names::Exact, &[("http_proxy", "1"), ("HTTP_PROXY", "2")]);
+        let variables = with(&[("http_proxy", "1"), ("HTTP_PROXY", "2")]);
         assert_eq!(pairs(&variables), [("HTTP_PROXY", "2"), ("http_proxy", "1")]);
     }
 
+    #[cfg(windows)]
     proptest! {
         #[test]
         fn no_two_names_differ_in_case_only(names in prop::collection::vec("[a-cA-Cäéß]{1,2}", 0..12)) {
-            let mut variables = windows(&[]);
+            let mut variables = with(&[]);
             for (number, name) in names.iter().enumerate() {
                 variables.insert(name.into(), number.to_string().into());
                 let value = OsString::from(number.to_string());
