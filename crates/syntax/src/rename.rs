@@ -4,7 +4,6 @@
 //! keeps it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use ruff_python_ast::Expr;
 use ruff_python_parser::parse_expression;
@@ -28,10 +27,9 @@ pub struct RenamedCell {
     pub source: String,
     /// How often the name was renamed.
     pub count: usize,
-    /// How often it stays because it is another variable: a local one or a parameter.
-    pub locals: usize,
-    /// The lines, from 1, in which the word stands in a string, a comment or the text of a magic, and stays.
-    pub mentions: Vec<usize>,
+    /// The lines, from 1, in which the word stays: as a local variable, an attribute or an argument, in a string, a comment or the text
+    /// of a magic.
+    pub remaining: Vec<usize>,
     /// Why a part of the cell that has the word could not be read. The cell stays as it is.
     pub unread: Option<Unknown>,
 }
@@ -148,20 +146,17 @@ impl Read<'_> {
     }
 
     fn renamed(&self, places: &[&Place], old: &str, new: &str) -> Option<RenamedCell> {
-        let known: BTreeSet<usize> = self.found.known_starts().collect();
-        let words = text::words(self.source, old).filter(|start| !known.contains(start));
-        let mut mentions: Vec<_> = words.map(|start| self.line(start)).collect();
-        mentions.dedup();
         let unread = self.found.unread.clone();
-        let (places, locals) = match unread {
-            Some(_) => (&[][..], 0),
-            None => (places, self.found.locals.len() + self.found.places.len() - places.len()),
-        };
-        if places.is_empty() && locals == 0 && mentions.is_empty() && unread.is_none() {
+        let places = if unread.is_some() { &[][..] } else { places };
+        let is_renamed = |start: usize| places.iter().any(|place| place.range.start == start);
+        let words = text::words(self.source, old).filter(|start| !is_renamed(*start));
+        let mut remaining: Vec<_> = words.map(|start| self.line(start)).collect();
+        remaining.dedup();
+        if places.is_empty() && remaining.is_empty() && unread.is_none() {
             return None;
         }
         let source = replaced(self.source, places, old, new);
-        Some(RenamedCell { index: self.index, source, count: places.len(), locals, mentions, unread })
+        Some(RenamedCell { index: self.index, source, count: places.len(), remaining, unread })
     }
 }
 

@@ -24,8 +24,6 @@ pub(super) struct Occurrences {
     pub(super) places: Vec<Place>,
     /// Where it is a local name.
     pub(super) locals: Vec<usize>,
-    /// Where it is an attribute, or the name of an argument.
-    others: Vec<usize>,
     /// Whether the new name is one that cells share.
     pub(super) has_new: bool,
     /// Why the cell may bind names that cannot be known.
@@ -88,12 +86,6 @@ impl Occurrences {
             ..Self::default()
         })
     }
-
-    /// Where the word starts whenever it is an identifier of the code.
-    pub(super) fn known_starts(&self) -> impl Iterator<Item = usize> {
-        let others = self.locals.iter().chain(&self.others).copied();
-        self.places.iter().map(|place| place.range.start).chain(others)
-    }
 }
 
 impl Finder<'_> {
@@ -151,18 +143,8 @@ impl Finder<'_> {
         self.name(name, name.range, Role::Binding);
     }
 
-    /// The word as an attribute, or as the name of an argument.
-    fn other(&mut self, name: &Identifier) {
-        if name.as_str() == self.old {
-            self.found.others.push(self.start + name.range.start().to_usize());
-        }
-    }
-
-    fn import(&mut self, alias: &ruff_python_ast::Alias, is_from: bool) {
+    fn import(&mut self, alias: &ruff_python_ast::Alias) {
         if let Some(name) = &alias.asname {
-            if is_from {
-                self.other(&alias.name);
-            }
             return self.binding(name);
         }
         let bound = alias.name.split('.').next().unwrap_or_default();

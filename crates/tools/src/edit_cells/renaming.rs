@@ -37,24 +37,13 @@ pub(super) fn rename_in(
 }
 
 /// Where the word stays.
-fn remaining(cells: &[RenamedCell], old: &str) -> Vec<String> {
-    let places = |lines: &dyn Fn(&RenamedCell) -> Option<String>| {
-        cells.iter().filter_map(lines).collect::<Vec<_>>().join("; ")
-    };
-    let locals = places(&|cell| (cell.locals > 0).then(|| format!("cell {}", cell.index)));
-    let mentions = places(&|cell| {
-        let lines: Vec<_> = cell.mentions.iter().map(ToString::to_string).collect();
-        (!lines.is_empty()).then(|| format!("cell {}, line {}", cell.index, lines.join(", ")))
+fn remaining(cells: &[RenamedCell], old: &str) -> Option<String> {
+    let cells = cells.iter().filter(|cell| !cell.remaining.is_empty()).map(|cell| {
+        let lines: Vec<_> = cell.remaining.iter().map(ToString::to_string).collect();
+        format!("cell {}, line {}", cell.index, lines.join(", "))
     });
-    let notes = [
-        (locals, format!("{old} stays in functions that have a local variable of that name")),
-        (mentions, format!("{old} stays in strings and comments")),
-    ];
-    notes
-        .into_iter()
-        .filter(|(places, _)| !places.is_empty())
-        .map(|(places, what)| format!("{what}: {places}."))
-        .collect()
+    let places = cells.collect::<Vec<_>>().join("; ");
+    (!places.is_empty()).then(|| format!("{old} stays as text, attribute or local variable: {places}."))
 }
 
 /// Fails unless the notebook's code is Python.

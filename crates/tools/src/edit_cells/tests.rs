@@ -60,7 +60,10 @@ fn a_name_is_renamed_after_the_edits() {
         sources.into_iter().collect::<Vec<_>>(),
         [(0, "total = 1".to_owned()), (1, "b = total # a".into()), (2, "print(total, b)".into())]
     );
-    assert_eq!(notes, ["Rename a to total: 3 place(s).", "a stays in strings and comments: cell 1, line 1."]);
+    assert_eq!(
+        notes,
+        ["Rename a to total: 3 place(s).", "a stays as text, attribute or local variable: cell 1, line 1."]
+    );
     let refused = rename_in(&notebook, &mut BTreeMap::new(), "a", "b").unwrap_err().to_string();
     assert!(refused.contains("already a name in") && refused.ends_with(NOTHING_CHANGED), "{refused}");
 }

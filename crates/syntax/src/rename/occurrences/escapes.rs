@@ -42,7 +42,8 @@ impl Finder<'_> {
 
     /// Notes that the text at the start of the cell has the old name as a word that the search has not read.
     fn check_read(&mut self, text: &str, why: &Unknown) {
-        let read: Vec<_> = self.found.known_starts().collect();
+        let places = self.found.places.iter().map(|place| place.range.start);
+        let read: Vec<usize> = places.chain(self.found.locals.iter().copied()).collect();
         if words(text, self.old).any(|start| !read.contains(&start)) {
             self.found.unread.get_or_insert_with(|| why.clone());
         }

@@ -1,9 +1,7 @@
 //! Which part of the search a node is for.
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{
-    ExceptHandler, Expr, ExprContext, Keyword, Pattern, PatternKeyword, Stmt, StmtClassDef, StmtFunctionDef,
-};
+use ruff_python_ast::{ExceptHandler, Expr, ExprContext, Pattern, Stmt, StmtClassDef, StmtFunctionDef};
 
 use super::{Finder, Locals, Role, Scope, ScopeKind};
 use crate::tree::{captured, comprehension};
@@ -18,7 +16,7 @@ impl<'a> Visitor<'a> for Finder<'_> {
                 self.with_type_params(alias.type_params.as_deref(), |finder| finder.visit_expr(&alias.value));
                 self.visit_expr(&alias.name);
             }
-            Stmt::Import(import) => import.names.iter().for_each(|alias| self.import(alias, false)),
+            Stmt::Import(import) => import.names.iter().for_each(|alias| self.import(alias)),
             Stmt::ImportFrom(import) => {
                 let module = import.module.as_deref().unwrap_or_default();
                 for alias in &import.names {
@@ -26,7 +24,7 @@ impl<'a> Visitor<'a> for Finder<'_> {
                         let module = ".".repeat(import.level as usize) + module;
                         self.found.may_bind.get_or_insert(Unknown::StarImport { module });
                     } else if module != "__future__" {
-                        self.import(alias, true);
+                        self.import(alias);
                     }
                 }
             }
@@ -58,10 +56,6 @@ impl<'a> Visitor<'a> for Finder<'_> {
                     self.name(&name.id, name.range, Role::Binding);
                 }
             }
-            Expr::Attribute(attribute) => {
-                visitor::walk_expr(self, expression);
-                self.other(&attribute.attr);
-            }
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.parameters(parameters));
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
@@ -73,13 +67,6 @@ impl<'a> Visitor<'a> for Finder<'_> {
             }
             _ => visitor::walk_expr(self, expression),
         }
-    }
-
-    fn visit_keyword(&mut self, keyword: &'a Keyword) {
-        if let Some(name) = &keyword.arg {
-            self.other(name);
-        }
-        visitor::walk_keyword(self, keyword);
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
@@ -96,11 +83,6 @@ impl<'a> Visitor<'a> for Finder<'_> {
         if let Some(name) = captured(pattern) {
             self.binding(name);
         }
-    }
-
-    fn visit_pattern_keyword(&mut self, keyword: &'a PatternKeyword) {
-        self.other(&keyword.attr);
-        visitor::walk_pattern_keyword(self, keyword);
     }
 }
 
