@@ -13,23 +13,27 @@ use super::{picture, raw, texts};
 const MAX_DEPTH: usize = 4;
 const DOCUMENT: &str = "data:text/html";
 
-/// A part of markup, in the order in which it is written.
-#[derive(Debug, PartialEq)]
-enum Part {
-    Start {
-        name: String,
-        attributes: Vec<(String, String)>,
-    },
+/// A part of markup, in the order in which it is written, with its place: `<b>`, or `<b style>` for an attribute.
+struct Part {
+    kind: Kind,
+    place: String,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Start,
+    Attribute,
     /// What is seen, with one space for several.
-    Text {
-        within: String,
-        text: String,
-    },
+    Text,
     /// The content of a script or a style.
-    Raw {
-        within: String,
-        text: String,
-    },
+    Raw,
+}
+
+impl Part {
+    fn shown(&self) -> String {
+        format!("{} {}", self.place, self.text.trim()).trim_end().to_owned()
+    }
 }
 
 pub(crate) fn compare(before: &str, after: &str, rerun: &Rerun, findings: &mut Findings) {
@@ -42,30 +46,22 @@ fn compare_within(before: &str, after: &str, rerun: &Rerun, depth: usize, findin
     }
     let (one, other) = (parts(before), parts(after));
     let mut ids = Ids::of(ids(&one), ids(&other), rerun);
-    for pair in one.iter().zip(&other) {
-        match pair {
-            (Part::Start { name, attributes }, Part::Start { name: other, attributes: others })
-                if name == other && attributes.iter().map(|it| &it.0).eq(others.iter().map(|it| &it.0)) =>
-            {
-                for ((key, value), (_, other)) in attributes.iter().zip(others) {
-                    let place = format!("<{name} {key}>");
-                    attribute(&place, value, other, &mut ids, depth, findings);
-                }
+    for (part, other) in one.iter().zip(&other) {
+        let (place, before, after) = (&*part.place, &*part.text, &*other.text);
+        match part.kind {
+            kind if kind != other.kind || place != other.place => {
+                return findings.change("", &part.shown(), &other.shown());
             }
-            (Part::Text { within, text }, Part::Text { within: other, text: changed }) if within == other => {
-                if !texts::are_same(text, changed, rerun) {
-                    findings.change(&format!("<{within}>"), text, changed);
-                }
-            }
-            (Part::Raw { within, text }, Part::Raw { within: other, text: changed }) if within == other => {
-                raw::compare(&format!("<{within}>"), text, changed, &mut ids, findings);
-            }
-            (part, changed) => return findings.change("", &shown(part), &shown(changed)),
+            Kind::Start => {}
+            Kind::Attribute => attribute(place, before, after, &mut ids, depth, findings),
+            Kind::Text if texts::are_same(before, after, rerun) => {}
+            Kind::Text => findings.change(place, before, after),
+            Kind::Raw => raw::compare(place, before, after, &mut ids, findings),
         }
     }
     let common = one.len().min(other.len());
-    one[common..].iter().for_each(|part| findings.difference(format!("-{}", shown(part))));
-    other[common..].iter().for_each(|part| findings.difference(format!("+{}", shown(part))));
+    one[common..].iter().for_each(|part| findings.difference(format!("-{}", part.shown())));
+    other[common..].iter().for_each(|part| findings.difference(format!("+{}", part.shown())));
 }
 
 fn attribute(
@@ -102,26 +98,15 @@ fn document(uri: &str) -> Option<String> {
 fn ids(parts: &[Part]) -> Vec<String> {
     let mut ids = Vec::new();
     for part in parts {
-        match part {
-            Part::Start { attributes, .. } => {
-                let named = attributes.iter().filter(|(name, _)| name == "id" || name == "data-root-id");
-                ids.extend(named.map(|(_, id)| id.clone()));
+        match part.kind {
+            Kind::Attribute if part.place.ends_with(" id>") || part.place.ends_with(" data-root-id>") => {
+                ids.push(part.text.clone());
             }
-            Part::Raw { text, .. } => ids.extend(Ids::in_script(text)),
-            Part::Text { .. } => {}
+            Kind::Raw => ids.extend(Ids::in_script(&part.text)),
+            Kind::Start | Kind::Attribute | Kind::Text => {}
         }
     }
     ids
-}
-
-fn shown(part: &Part) -> String {
-    match part {
-        Part::Start { name, attributes } => {
-            let attributes = attributes.iter().map(|(name, value)| format!(" {name}=\"{value}\""));
-            format!("<{name}{}>", attributes.collect::<String>())
-        }
-        Part::Text { within, text } | Part::Raw { within, text } => format!("<{within}> {}", text.trim()),
-    }
 }
 
 /// Comments, white space between elements, and what SVG says about itself are left out.
@@ -158,7 +143,12 @@ impl Reader {
         if self.is_metadata {
             return;
         }
-        self.parts.push(Part::Start { name: tag.name.clone(), attributes: tag.attributes().collect() });
+        let name = &tag.name;
+        self.parts.push(Part { kind: Kind::Start, place: format!("<{name}>"), text: String::new() });
+        self.parts.extend(tag.attributes().map(|(key, text)| {
+            let place = format!("<{name} {key}>");
+            Part { kind: Kind::Attribute, place, text }
+        }));
         self.is_metadata = tag.name == "metadata" && !tag.is_self_closing;
         if !tag.is_self_closing {
             self.within.push(tag.name.clone());
@@ -181,12 +171,10 @@ impl Reader {
             return;
         }
         let within = self.within.last().cloned().unwrap_or_default();
-        self.parts.push(if matches!(&*within, "script" | "style") {
-            Part::Raw { within, text }
-        } else if self.within.iter().any(|open| open == "pre") {
-            Part::Text { within, text }
-        } else {
-            Part::Text { within, text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
-        });
+        let is_raw = matches!(&*within, "script" | "style");
+        let is_kept = is_raw || self.within.iter().any(|open| open == "pre");
+        let text = if is_kept { text } else { text.split_whitespace().collect::<Vec<_>>().join(" ") };
+        let kind = if is_raw { Kind::Raw } else { Kind::Text };
+        self.parts.push(Part { kind, place: format!("<{within}>"), text });
     }
 }
