@@ -77,8 +77,10 @@ impl Interpreters {
         if is_venv || lies_in(&self.root, path) {
             return python_files::info(path, &self.process_env);
         }
-        if let Some(info) = self.recall(path) {
-            return Some(info);
+        if let Some(remembered) = self.remembered.lock().get(path)
+            && remembered.is_current(Instant::now())
+        {
+            return Some(remembered.info.clone());
         }
         let started = SystemTime::now();
         let process_env = self.process_env.outside(&self.root);
@@ -91,12 +93,6 @@ impl Interpreters {
             None => drop(all.remove(path)),
         }
         Some(reply.info)
-    }
-
-    fn recall(&self, path: &Path) -> Option<InterpreterInfo> {
-        let all = self.remembered.lock();
-        let remembered = all.get(path).filter(|remembered| remembered.is_current(Instant::now()));
-        remembered.map(|remembered| remembered.info.clone())
     }
 }
 

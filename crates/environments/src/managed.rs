@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, NextStep};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::install::Installer;
@@ -34,7 +36,7 @@ pub(crate) struct Managed {
 }
 
 struct Attempt {
-    outcome: watch::Receiver<Option<Result<(), Error>>>,
+    outcome: Shared<BoxFuture<'static, Result<(), Error>>>,
     task: AbortHandle,
 }
 
@@ -71,16 +73,8 @@ impl Managed {
             )
         })?;
         self.progress.lock().extend(progress.cloned());
-        let mut outcome = self.attempt(&folder, spared);
-        let outcome = match outcome.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
-            Err(_) => Err(Error::new(
-                ErrorKind::Internal,
-                "The task that creates the Python environment ended early.",
-                NextStep::TryAgain,
-            )),
-        };
-        outcome?;
+        let outcome = self.attempt(&folder, spared);
+        outcome.await?;
         complete(&folder).ok_or_else(|| {
             let cause = format!("The new Python environment in {} has disappeared.", folder.display());
             Error::new(ErrorKind::Unavailable, cause, "Find out which program removes it, then try again.")
@@ -95,14 +89,13 @@ impl Managed {
     }
 
     /// Joins the running attempt, or starts one.
-    fn attempt(&self, folder: &Path, spared: Option<&Path>) -> watch::Receiver<Option<Result<(), Error>>> {
+    fn attempt(&self, folder: &Path, spared: Option<&Path>) -> Shared<BoxFuture<'static, Result<(), Error>>> {
         let mut attempt = self.attempt.lock();
         if let Some(attempt) = &*attempt
             && !attempt.task.is_finished()
         {
             return attempt.outcome.clone();
         }
-        let (sender, outcome) = watch::channel(None);
         let process_env = match spared {
             Some(spared) => Arc::new(self.process_env.outside(spared)),
             None => self.process_env.clone(),
@@ -127,9 +120,15 @@ impl Managed {
                 Err(Error::new(ErrorKind::Unavailable, cause, "Check the network, then try again."))
             });
             senders.lock().clear();
-            sender.send_replace(Some(result));
+            result
         });
-        *attempt = Some(Attempt { outcome: outcome.clone(), task: task.abort_handle() });
+        let handle = task.abort_handle();
+        let early = "The task that creates the Python environment ended early.";
+        let outcome = task.map(move |ended| {
+            ended.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, early, NextStep::TryAgain)))
+        });
+        let outcome = outcome.boxed().shared();
+        *attempt = Some(Attempt { outcome: outcome.clone(), task: handle });
         outcome
     }
 }

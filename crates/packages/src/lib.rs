@@ -47,14 +47,14 @@ const SHOWN_OUTPUT: usize = 1500;
 pub struct InstallationTurns(Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
 /// As long as it is held, nothing else is installed into an environment by this program.
-pub struct InstallationTurn(#[expect(dead_code, reason = "its end ends the turn")] OwnedMutexGuard<()>);
+pub type InstallationTurn = OwnedMutexGuard<()>;
 
 impl InstallationTurns {
     /// Waits until nothing else is being installed into the environment. Most installers have a lock of their own against other
     /// programs.
     pub async fn enter(&self, prefix: &str) -> InstallationTurn {
         let lock = self.0.lock().entry(prefix.to_owned()).or_default().clone();
-        InstallationTurn(lock.lock_owned().await)
+        lock.lock_owned().await
     }
 }
 

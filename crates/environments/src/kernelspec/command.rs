@@ -62,28 +62,19 @@ pub fn variables(
 fn expand(text: &str, variables: &Variables) -> OsString {
     let mut result = OsString::new();
     let mut rest = text;
-    while let Some(dollar) = rest.find('$') {
-        let (before, from) = rest.split_at(dollar);
+    while let Some((before, after)) = rest.split_once('$') {
         result.push(before);
-        let after = &from[1..];
-        if let Some(after) = after.strip_prefix('$') {
-            result.push("$");
-            rest = after;
-            continue;
-        }
         let braced = after.strip_prefix('{');
         let name = identifier(braced.unwrap_or(after));
-        let whole = braced.map_or(1 + name.len(), |_| 3 + name.len());
-        let is_closed = braced.is_none_or(|inner| inner[name.len()..].starts_with('}'));
-        match variables.get(name) {
-            Some(value) if is_closed && !name.is_empty() => {
-                result.push(value);
-                rest = &from[whole..];
-            }
-            _ => {
-                result.push("$");
-                rest = after;
-            }
+        let behind = &braced.unwrap_or(after)[name.len()..];
+        let behind = if braced.is_some() { behind.strip_prefix('}') } else { Some(behind) };
+        let value = variables.get(name).filter(|_| !name.is_empty());
+        if let Some((value, behind)) = value.zip(behind) {
+            result.push(value);
+            rest = behind;
+        } else {
+            result.push("$");
+            rest = after.strip_prefix('$').unwrap_or(after);
         }
     }
     result.push(rest);
