@@ -13,9 +13,6 @@ use crate::{Cell, Json, Output, WIDGET_VIEW};
 /// Members that a record of the content leaves out: outputs are kept apart, and the id is the key.
 const APART: [&str; 3] = ["id", "outputs", "execution_count"];
 
-/// Characters are taken back in shorter lines only.
-const MAX_TYPED: usize = 64 * 1024;
-
 /// The members of a cell, an object, that nbformat does not know.
 pub fn other_members(cell: &Json) -> Option<Json> {
     let is_known = |name: &str| {
@@ -116,8 +113,8 @@ fn add_output(hash: &mut Sha256, same: &[Output]) {
     hash.update([0]);
 }
 
-/// Adds a text as it is in the end, without blanks at the ends of lines. `JupyterLab` writes it so: `\r` goes back to the begin of the
-/// line, and `\u{8}` takes a character back, in UTF-16.
+/// Adds a text as it is in the end, without blanks at the ends of lines. `JupyterLab` writes it so: `\r` goes back to the start of the
+/// line, and `\u{8}` back by a character, over which the next one is written.
 fn add_text(hash: &mut Sha256, text: &str) {
     let mut ends = 0;
     for line in text.split('\n') {
@@ -134,25 +131,18 @@ fn add_text(hash: &mut Sha256, text: &str) {
 }
 
 fn typed(line: &str) -> String {
-    let (mut shown, mut at) = (Vec::new(), 0);
-    for unit in line.encode_utf16() {
-        match unit {
-            0xd => at = 0,
-            0x8 if at == 0 => {}
-            0x8 => {
-                at -= 1;
-                // What moves in a line of megabytes, again and again, would take forever.
-                if shown.len() < MAX_TYPED {
-                    shown.remove(at);
-                }
-            }
+    let (mut shown, mut at) = (Vec::new(), 0_usize);
+    for character in line.chars() {
+        match character {
+            '\r' => at = 0,
+            '\u{8}' => at = at.saturating_sub(1),
             _ => {
-                shown.splice(at..shown.len().min(at + 1), [unit]);
+                shown.splice(at..shown.len().min(at + 1), [character]);
                 at += 1;
             }
         }
     }
-    String::from_utf16_lossy(&shown)
+    shown.into_iter().collect()
 }
 
 /// Numbers count by what they are, as JavaScript writes them in another way.
