@@ -11,6 +11,7 @@ import pytest
 from e2e.support.jupyter_program import reaching, started
 from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
 from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import run_id
 from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import LONG, until
 
@@ -71,6 +72,28 @@ async def test_the_first_run_on_a_new_process_says_so(
         # It is said once.
         second = await server.call("execute_code", code="1 + 1")
         assert "variables" not in second, f"{first}\n\n{second}"
+
+
+async def test_a_run_says_that_another_server_has_restarted_its_kernel(
+    jupyter: JupyterServer, path: str, tmp_path: Path
+) -> None:
+    write_notebook(jupyter.root / path, "a = 1")
+    home = tmp_path / "home"
+    async with started(home, *reaching(jupyter)) as one, started(home, *reaching(jupyter)) as other:
+        for server in (one, other):
+            await server.call("use_notebook", notebook_path=path)
+            await server.call("run_cells", all=True)
+        code = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
+        run = run_id(await one.call("execute_code", code=code, timeout=0.1))
+        async with asyncio.timeout(LONG):
+            while "begun" not in await one.call("get_run", run_id=run, wait_seconds=0.1):
+                pass
+        await other.call("restart_notebook", confirm=True)
+        ended = await one.call("get_run", run_id=run, wait_seconds=LONG)
+        # This server can drop what the kernel says, so that nothing tells that the run had started.
+        is_lost = jupyter.form == "jsd" and "[LOST: a new process replaced the kernel" in ended
+        assert is_lost or "[KERNEL RESTARTED by another server" in ended, ended
+        assert "Another server (bare) has restarted this kernel" in ended, ended
 
 
 async def test_cells_that_ran_are_known_after_a_restart_of_the_program(

@@ -102,6 +102,18 @@ async def test_a_notebook_that_is_closed_and_a_restart_name_the_run_that_they_en
         assert f"That ended run {run}" in closed or f"(run {run})" in closed, closed
 
 
+async def test_a_run_says_that_another_server_has_restarted_its_kernel(machine: Machine) -> None:
+    async with machine.server() as one, machine.server() as other:
+        await create(one)
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+        _, run = await start(one, machine.gate()[1])
+        assert f"That ended cell 0 of bare (run {run})." in await other.call("restart_notebook", confirm=True)
+        ended = await one.call("get_run", run_id=run, wait_seconds=LONG)
+        assert "[KERNEL RESTARTED by another server" in ended and "run the cells that this one needs" in ended, ended
+        assert "Another server (bare) has restarted this kernel" in ended and "DIED" not in ended, ended
+        assert "variables" not in await one.call("execute_code", code="1")
+
+
 async def test_a_kernel_that_a_person_stops_is_reported_as_stopped(machine: Machine) -> None:
     async with machine.server() as server:
         await create(server)

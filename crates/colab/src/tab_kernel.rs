@@ -10,8 +10,8 @@ use kernel::{Event, LossCause, Outcome, Sink, Status};
 use notebook::{Json, Output, Text};
 use parking_lot::Mutex;
 use place::{
-    Code, Error, ErrorKind, Execution, Executor, Fault, Future, Kernel, KernelDescription, KernelId,
-    KernelState,
+    Error, ErrorKind, Execution, Executor, Fault, Future, Kernel, KernelDescription, KernelId, KernelState,
+    RunDetails,
 };
 use serde_json::json;
 use tokio::sync::watch;
@@ -140,10 +140,10 @@ struct TabExecution {
 }
 
 impl Executor for TabExecutor {
-    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
+    fn execute(&self, run: &RunDetails, mut sink: Sink) -> Arc<dyn Execution> {
         let (tab, document, busy) = (self.tab.clone(), self.document.clone(), Busy::new(&self.activity));
-        let cell = code.cell.map(|id| document.page_id(id));
-        let (source, is_scratch) = (code.source.to_owned(), cell.is_none());
+        let cell = run.cell.as_ref().map(|id| document.page_id(id));
+        let (source, is_scratch) = (run.source.clone(), cell.is_none());
         let task = place::spawn(async move {
             let ran = match &cell {
                 Some(cell) => run_cell(&tab, cell, &mut sink).await,

@@ -38,7 +38,13 @@ pub async fn attach(
         |error: io::Error| KernelError::Unusable { cause: format!("its keeper cannot be reached: {error}") };
     let (stream, is_kept) = match folder.lock().map_err(unreachable)? {
         None => (folder.connect(record).await.map_err(unreachable)?, true),
-        Some(_) if !record.is_readable() => return Err(later_version(record.protocol)),
+        Some(_) if !record.is_readable() => {
+            let cause = format!(
+                "its keeper was of a later version of cellbridge (protocol {}, here {VERSION}); that version can read its log",
+                record.protocol
+            );
+            return Err(KernelError::Unusable { cause });
+        }
         Some(lock) => {
             let (ours, theirs) = UnixStream::pair().map_err(unreachable)?;
             let folder = folder.clone();
@@ -57,7 +63,7 @@ pub async fn attach(
     let read_log: ReadLog = Box::new(move |offset| read_piece(&path, offset));
     let read_log = Some(read_log).filter(|_| is_kept);
     let connect = Connect {
-        stream,
+        stream: stream.into_std().map_err(unreachable)?,
         read_log,
         restart: restart && is_kept,
         ready_timeout,
@@ -66,12 +72,4 @@ pub async fn attach(
     };
     let connection = connection::connect(connect).await?;
     Ok(Attachment { connection, is_kept })
-}
-
-fn later_version(protocol: u32) -> KernelError {
-    let cause = format!(
-        "its keeper was of a later version of cellbridge (protocol {protocol}, here {VERSION}); that version can \
-         read its log"
-    );
-    KernelError::Unusable { cause }
 }

@@ -6,27 +6,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::{BufMut as _, BytesMut};
+use futures_util::{SinkExt as _, TryStreamExt as _};
 use kernel::log::ClientId;
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::log::LogReader;
-use crate::protocol::{ClientFrame, FramedRead, FramedWrite, KeeperFrame};
+use crate::protocol::{ClientFrame, FramedWrite, KeeperFrame, framed};
 
-/// How much of the log is sent at once.
-const CHUNK_BYTES: usize = 256 * 1024;
 /// Nothing of the log is needed.
 const NOTHING: u64 = u64::MAX;
-
-/// What a client does.
-#[derive(Debug)]
-pub(crate) enum FromClient {
-    Frame(ClientFrame),
-    Disconnected,
-}
 
 /// What will be sent to a client.
 enum ToClient {
@@ -47,21 +38,24 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Serves a connection. What the client does is sent to `events`, its end last.
+    /// Serves a connection. What the client sends goes to `events`, and `None` at its end.
     pub(crate) fn serve(
         id: ClientId,
         stream: UnixStream,
         log: LogReader,
-        events: mpsc::Sender<(ClientId, FromClient)>,
+        events: mpsc::Sender<(ClientId, Option<ClientFrame>)>,
     ) -> Self {
-        let (read, write) = stream.into_split();
+        let (mut read, write) = framed(stream.into_split());
         let (queue, wanted) = mpsc::unbounded_channel();
         let position = Arc::new(AtomicU64::new(NOTHING));
         // Only the reader says that the client has left: what it sent last may not have been read when writing to it fails.
-        let writer = place::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
+        let writer = place::spawn(send_all(write, wanted, log, position.clone()));
         let reader = place::spawn(async move {
-            receive_all(id, FramedRead::new(read), &events).await;
-            let _ = events.send((id, FromClient::Disconnected)).await;
+            while let Ok(Some(frame)) = read.try_next().await
+                && let Ok(frame) = ClientFrame::read(frame.freeze())
+                && events.send((id, Some(frame))).await.is_ok()
+            {}
+            let _ = events.send((id, None)).await;
         });
         Self { queue, position, reader, writer, process: None, is_following: false }
     }
@@ -91,19 +85,6 @@ impl Drop for Client {
     }
 }
 
-async fn receive_all(
-    id: ClientId,
-    mut read: FramedRead<OwnedReadHalf>,
-    events: &mpsc::Sender<(ClientId, FromClient)>,
-) {
-    while let Ok(Some(frame)) = read.receive().await {
-        let Ok(frame) = ClientFrame::read(frame) else { return };
-        if events.send((id, FromClient::Frame(frame))).await.is_err() {
-            return;
-        }
-    }
-}
-
 /// Sends until the connection or the keeper ends.
 async fn send_all(
     mut write: FramedWrite<OwnedWriteHalf>,
@@ -118,7 +99,7 @@ async fn send_all(
             biased;
             wanted = queue.recv() => {
                 let sent = match wanted {
-                    Some(ToClient::Frame(frame)) => write.send(&frame.write()).await,
+                    Some(ToClient::Frame(frame)) => write.send(frame.write()).await,
                     Some(ToClient::Follow { offset }) => {
                         follows = Some(offset);
                         Ok(())
@@ -131,9 +112,10 @@ async fn send_all(
             }
             () = std::future::ready(()), if is_behind => {
                 let offset = follows.unwrap_or_default();
-                let Ok(bytes) = log.read(offset, CHUNK_BYTES) else { return };
+                let Ok(bytes) = log.read(offset) else { return };
                 let next = offset + bytes.len() as u64;
-                if write.send(&records(offset, &bytes)).await.is_err() {
+                let records = KeeperFrame::Records { offset, bytes: bytes.into() };
+                if write.send(records.write()).await.is_err() {
                     return;
                 }
                 follows = Some(next);
@@ -146,12 +128,4 @@ async fn send_all(
             }
         }
     }
-}
-
-/// The payload of [`KeeperFrame::Records`], without a copy in between.
-fn records(offset: u64, bytes: &[u8]) -> BytesMut {
-    let mut payload = KeeperFrame::Records { offset, bytes: bytes::Bytes::new() }.write();
-    payload.reserve(bytes.len());
-    payload.put_slice(bytes);
-    payload
 }

@@ -12,11 +12,14 @@
 //! `log_reader` and `transport` return the types of this file, which connects them.
 
 use std::io;
+use std::os::unix::net::UnixStream as StdStream;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_util::{Sink as _, SinkExt as _, TryStreamExt as _};
 use kernel::log::RunRecord;
 use kernel::{Client, KernelError, Ready, TimedEvents, drive};
 use notebook::Json;
@@ -26,7 +29,7 @@ use tokio::runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::protocol::{ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, VERSION, Welcome};
+use crate::protocol::{ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, VERSION, Welcome, framed};
 
 mod liveness;
 mod log_reader;
@@ -46,7 +49,7 @@ pub(crate) type ReadLog = Box<dyn FnMut(u64) -> io::Result<Vec<u8>> + Send>;
 
 /// How to connect to a keeper.
 pub(crate) struct Connect {
-    pub(crate) stream: UnixStream,
+    pub(crate) stream: StdStream,
     /// For what a keeper had written and not sent when it was killed.
     pub(crate) read_log: Option<ReadLog>,
     /// Whether the kernel must first be restarted.
@@ -135,25 +138,18 @@ pub async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), KernelE
 /// is starting, waits until it is ready. Fails if it is not in time, or the keeper cannot be used.
 pub(crate) async fn connect(connect: Connect) -> Result<Connection, KernelError> {
     let no_thread = |error: io::Error| unusable(&format!("no thread for it: {error}"));
-    // The thread's runtime owns the socket from here on.
-    let Connect { stream, read_log, restart, ready_timeout, process, silence_timeout } = connect;
-    let stream = stream.into_std().map_err(|error| unusable(&error))?;
-    let liveness = Liveness::new(process, silence_timeout);
     let (answer, connected) = oneshot::channel();
-    let serving = serve(stream, read_log, (restart, ready_timeout), liveness, answer);
+    let serving = serve(connect, answer);
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
     let thread = thread::Builder::new().name("kernel".to_owned());
     thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
     connected.await.unwrap_or_else(|_| Err(unusable(&"its thread ended")))
 }
 
-async fn serve(
-    stream: std::os::unix::net::UnixStream,
-    read_log: Option<ReadLog>,
-    (restart, ready_timeout): (bool, Duration),
-    liveness: Liveness,
-    mut answer: oneshot::Sender<Result<Connection, KernelError>>,
-) {
+/// The thread of a connection, whose runtime owns the socket.
+async fn serve(connect: Connect, mut answer: oneshot::Sender<Result<Connection, KernelError>>) {
+    let Connect { stream, read_log, restart, ready_timeout, process, silence_timeout } = connect;
+    let liveness = Liveness::new(process, silence_timeout);
     let opened = match UnixStream::from_std(stream) {
         Ok(stream) => timeout(ANSWER_TIMEOUT, LogTransport::open(stream, restart, liveness)).await,
         Err(error) => Ok(Err(unusable(&error))),
@@ -208,8 +204,8 @@ struct Halves {
 
 impl Halves {
     fn new(stream: UnixStream) -> Self {
-        let (read, write) = stream.into_split();
-        Self { read: FramedRead::new(read), write: FramedWrite::new(write) }
+        let (read, write) = framed(stream.into_split());
+        Self { read, write }
     }
 
     async fn greet(&mut self) -> Result<Welcome, KernelError> {
@@ -226,17 +222,28 @@ impl Halves {
 
     async fn answer(&mut self) -> Result<KeeperFrame, KernelError> {
         loop {
-            let frame = self.read.receive().await.map_err(|error| unusable(&error))?;
+            let frame = self.read.try_next().await.map_err(|error| unusable(&error))?;
             let frame = frame.ok_or_else(|| KernelError::Died { how: KEEPER_ENDED.to_owned() })?;
-            match KeeperFrame::read(frame).map_err(|error| unusable(&error))? {
+            match KeeperFrame::read(frame.freeze()).map_err(|error| unusable(&error))? {
                 KeeperFrame::Unknown => {}
                 frame => return Ok(frame),
             }
         }
     }
 
+    /// Queues a frame, which is sent with the next flush.
+    fn queue(&mut self, frame: &ClientFrame) {
+        if let Err(error) = Pin::new(&mut self.write).start_send(frame.write()) {
+            tracing::error!(%error, "a frame for a keeper cannot be written");
+        }
+    }
+
+    fn has_queued(&self) -> bool {
+        !self.write.write_buffer().is_empty()
+    }
+
     async fn send(&mut self, frame: &ClientFrame) -> io::Result<()> {
-        self.write.send(&frame.write()).await
+        self.write.send(frame.write()).await
     }
 }
 

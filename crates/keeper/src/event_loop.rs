@@ -1,25 +1,24 @@
 //! The event loop of a keeper: messages of the kernel into the log, requests of clients to the kernel.
 
 use std::collections::HashMap;
-use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, OptionFuture};
 use kernel::log::{Channel, ClientId, LogEvent, LogRecord, RunsInLog};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep_until, timeout};
 
-use crate::clients::{Client, FromClient};
+use crate::clients::Client;
 use crate::folder::{FolderLock, KeeperFolder};
 use crate::launcher::{LaunchError, Launched, Launcher};
-use crate::lifetime::{Expiry, Lifetime, Lifetimes};
+use crate::lifetime::{Lifetime, Lifetimes};
 use crate::log::Log;
 use crate::private::is_own_process;
-use crate::protocol::{KernelPhase, KernelStatus};
+use crate::protocol::{ClientFrame, KernelPhase, KernelStatus};
 use crate::turns::Turns;
 
 mod kernel_process;
@@ -66,7 +65,7 @@ pub(crate) enum Ending {
 
 enum Event {
     Connected(UnixStream),
-    Client(ClientId, FromClient),
+    Client(ClientId, Option<ClientFrame>),
     Message(Channel, Vec<Bytes>),
     SocketsEnded,
     /// The kernel's process ended.
@@ -97,8 +96,8 @@ pub(crate) struct Keeper {
     last_request: SystemTime,
     clients: HashMap<ClientId, Client>,
     client_count: ClientId,
-    events: mpsc::Receiver<(ClientId, FromClient)>,
-    event_sender: mpsc::Sender<(ClientId, FromClient)>,
+    events: mpsc::Receiver<(ClientId, Option<ClientFrame>)>,
+    event_sender: mpsc::Sender<(ClientId, Option<ClientFrame>)>,
     settling: Settling,
 }
 
@@ -199,7 +198,7 @@ impl Keeper {
             }
             let now = Instant::now();
             if let Some(expiry) = self.settled_or_expired(now) {
-                return Ending::Expired(expiry.how());
+                return Ending::Expired(expiry);
             }
             if listener.is_none() && self.clients.is_empty() {
                 return Ending::Unused;
@@ -234,48 +233,17 @@ impl Keeper {
             .flatten()
             .fold(check_at, Instant::min);
         let exit = self.kernel.as_ref().map(|kernel| kernel.process.wait());
-        let exit = async {
-            match exit {
-                Some(exit) => exit.await,
-                None => pending().await,
-            }
-        };
         let is_open = self.are_sockets_open;
-        let kernel = &mut self.kernel;
-        let message = async {
-            match kernel.as_mut().filter(|_| is_open) {
-                Some(kernel) => kernel.connection.receive().await,
-                None => pending().await,
-            }
-        };
-        let starting = async {
-            match &mut self.starting {
-                Some(starting) => starting.await,
-                None => pending().await,
-            }
-        };
-        let connection = async {
-            match listener {
-                Some(listener) => loop {
-                    match listener.accept().await {
-                        Ok((stream, _)) if is_own_process(&stream) => return stream,
-                        Ok(_) => {}
-                        // There are no descriptors left, for example. It passes, or clients time out.
-                        Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-                    }
-                },
-                None => pending().await,
-            }
-        };
+        let message = self.kernel.as_mut().filter(|_| is_open).map(|kernel| kernel.connection.receive());
         tokio::select! {
-            message = message => match message {
+            Some(message) = OptionFuture::from(message) => match message {
                 Ok((channel, parts)) => Event::Message(channel, parts),
                 Err(_) => Event::SocketsEnded,
             },
             Some((id, event)) = self.events.recv() => Event::Client(id, event),
-            stream = connection => Event::Connected(stream),
-            started = starting => Event::Started(started),
-            how = exit => Event::Exited(how),
+            Some(stream) = OptionFuture::from(listener.map(accept)) => Event::Connected(stream),
+            Some(started) = OptionFuture::from(self.starting.as_mut()) => Event::Started(started),
+            Some(how) = OptionFuture::from(exit) => Event::Exited(how),
             () = sleep_until(due.into()) => Event::Deadline,
             () = terminated => Event::Terminated,
         }
@@ -284,8 +252,8 @@ impl Keeper {
     async fn handle(&mut self, event: Event) -> Option<Ending> {
         match event {
             Event::Connected(stream) => self.serve(stream),
-            Event::Client(id, FromClient::Frame(frame)) => return self.on_frame(id, frame),
-            Event::Client(id, FromClient::Disconnected) => self.on_left(id),
+            Event::Client(id, Some(frame)) => return self.on_frame(id, frame),
+            Event::Client(id, None) => self.on_left(id),
             Event::Message(channel, parts) => {
                 self.on_message(channel, parts);
                 self.take_messages();
@@ -306,7 +274,7 @@ impl Keeper {
     }
 
     /// Stores pending outputs; before that, the kernel does not expire.
-    fn settled_or_expired(&mut self, now: Instant) -> Option<Expiry> {
+    fn settled_or_expired(&mut self, now: Instant) -> Option<&'static str> {
         self.settle(now);
         self.lifetime.set_busy(self.is_busy() || self.settling.is_pending(), now);
         self.lifetime.expired(now)
@@ -357,6 +325,18 @@ impl Keeper {
         };
         if !is_to_stay {
             self.folder.remove();
+        }
+    }
+}
+
+/// The next client of this user.
+async fn accept(listener: &UnixListener) -> UnixStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) if is_own_process(&stream) => return stream,
+            Ok(_) => {}
+            // There are no descriptors left, for example. It passes, or clients time out.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }

@@ -116,11 +116,6 @@ impl KeeperFolder {
         self.path.join(SOCKET)
     }
 
-    /// Opens the socket of a new keeper; see [`listen`].
-    pub(crate) fn listen(&self, temporary: &Path) -> io::Result<(UnixListener, PathBuf)> {
-        listen(self.socket(), temporary)
-    }
-
     /// Takes the lock, which is held until the result is dropped. `None` if its keeper lives, or somebody else reads what it has left.
     pub fn lock(&self) -> io::Result<Option<FolderLock>> {
         let file = state::open_lock(&self.path.join(LOCK))?;
@@ -348,7 +343,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let long = temporary.path().join("x".repeat(MAX_SOCKET_PATH));
         let (_, folder) = made(&long);
-        let (_listener, path) = folder.listen(Path::new("/tmp")).unwrap();
+        let (_listener, path) = listen(folder.socket(), Path::new("/tmp")).unwrap();
         assert!(!path.starts_with(&long) && path.as_os_str().len() <= MAX_SOCKET_PATH);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
         folder.set_record(&record(path.clone())).unwrap();

@@ -62,7 +62,7 @@ pub use private::{is_own_process, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{
     AdoptedRuns, ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, KernelPhase, KernelStatus,
-    VERSION, Welcome,
+    VERSION, Welcome, framed,
 };
 pub use spec::KeeperSpec;
 pub use start::{StartError, start};

@@ -31,24 +31,10 @@ impl Lifetimes {
     }
 }
 
-/// Why a keeper ends its kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    Idle,
-    Unused,
-    Unattended,
-}
-
-impl Expiry {
-    /// For people.
-    pub(crate) fn how(self) -> &'static str {
-        match self {
-            Self::Idle => "it was idle, and no server was attached",
-            Self::Unused => "it was not used",
-            Self::Unattended => "it was busy for too long without any server",
-        }
-    }
-}
+/// Why a keeper ends its kernel, for people.
+const IDLE: &str = "it was idle, and no server was attached";
+const UNUSED: &str = "it was not used";
+const UNATTENDED: &str = "it was busy for too long without any server";
 
 /// What the lifetime of one kernel depends on.
 #[derive(Debug)]
@@ -86,17 +72,17 @@ impl Lifetime {
     }
 
     /// When the kernel ends unless something happens before, and why.
-    pub(crate) fn expiry(&self) -> Option<(Instant, Expiry)> {
+    pub(crate) fn expiry(&self) -> Option<(Instant, &'static str)> {
         match (self.is_busy, self.attached > 0) {
             (true, true) => None,
-            (true, false) => Some((self.last_attached + self.limits.unattended, Expiry::Unattended)),
-            (false, false) => Some((self.last_active + self.limits.idle, Expiry::Idle)),
-            (false, true) => Some((self.last_active + self.limits.unused, Expiry::Unused)),
+            (true, false) => Some((self.last_attached + self.limits.unattended, UNATTENDED)),
+            (false, false) => Some((self.last_active + self.limits.idle, IDLE)),
+            (false, true) => Some((self.last_active + self.limits.unused, UNUSED)),
         }
     }
 
     /// Why it is over at `now`, if it is.
-    pub(crate) fn expired(&self, now: Instant) -> Option<Expiry> {
+    pub(crate) fn expired(&self, now: Instant) -> Option<&'static str> {
         self.expiry().filter(|(at, _)| *at <= now).map(|(_, why)| why)
     }
 }
@@ -121,7 +107,7 @@ mod tests {
         let mut lifetime = Lifetime::new(Lifetimes::of_idle(MINUTE), start);
         lifetime.set_busy(false, start + 5 * MINUTE);
         assert_eq!(lifetime.expired(start + 5 * MINUTE), None);
-        assert_eq!(lifetime.expired(start + 6 * MINUTE), Some(Expiry::Idle));
+        assert_eq!(lifetime.expired(start + 6 * MINUTE), Some(IDLE));
     }
 
     #[test]
@@ -129,7 +115,7 @@ mod tests {
         let (mut lifetime, start) = lifetime();
         lifetime.requested(start + 10 * MINUTE);
         assert_eq!(lifetime.expired(start + 39 * MINUTE), None);
-        assert_eq!(lifetime.expired(start + 40 * MINUTE), Some(Expiry::Idle));
+        assert_eq!(lifetime.expired(start + 40 * MINUTE), Some(IDLE));
     }
 
     #[test]
@@ -137,9 +123,9 @@ mod tests {
         let (mut lifetime, start) = lifetime();
         lifetime.set_attached(1, start);
         assert_eq!(lifetime.expired(start + 3 * HOUR), None);
-        assert_eq!(lifetime.expired(start + 4 * HOUR), Some(Expiry::Unused));
+        assert_eq!(lifetime.expired(start + 4 * HOUR), Some(UNUSED));
         lifetime.set_attached(0, start + HOUR);
-        assert_eq!(lifetime.expired(start + HOUR), Some(Expiry::Idle), "the last request was an hour ago");
+        assert_eq!(lifetime.expired(start + HOUR), Some(IDLE), "the last request was an hour ago");
     }
 
     #[test]
@@ -150,10 +136,10 @@ mod tests {
         assert_eq!(lifetime.expiry(), None);
         lifetime.set_attached(0, start + HOUR);
         assert_eq!(lifetime.expired(start + 24 * HOUR), None);
-        assert_eq!(lifetime.expired(start + 25 * HOUR), Some(Expiry::Unattended));
+        assert_eq!(lifetime.expired(start + 25 * HOUR), Some(UNATTENDED));
         lifetime.set_busy(false, start + 20 * HOUR);
         assert_eq!(lifetime.expired(start + 20 * HOUR + 29 * MINUTE), None);
-        assert_eq!(lifetime.expired(start + 20 * HOUR + 30 * MINUTE), Some(Expiry::Idle));
+        assert_eq!(lifetime.expired(start + 20 * HOUR + 30 * MINUTE), Some(IDLE));
     }
 
     #[test]

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use futures_util::{SinkExt as _, TryStreamExt as _};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::event_loop::{Ending, Keeper, Settling};
-use crate::folder::KeeperFolder;
+use crate::folder::{KeeperFolder, listen};
 use crate::launcher::{LaunchError, Launcher};
-use crate::protocol::{FramedRead, FramedWrite};
+use crate::protocol::{FramedWrite, framed};
 use crate::spec::{Answer, KeeperSpec};
 
 const STOPPED: &str = "The kernel was stopped while it was starting.";
@@ -35,11 +36,10 @@ pub async fn run_from_stdin(
     rustix::process::setsid()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let input = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
-    let mut input = FramedRead::new(input);
-    let spec = input.receive().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let output = pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?;
+    let (mut input, mut output) = framed((input, output));
+    let spec = input.try_next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let spec: KeeperSpec = serde_json::from_slice(&spec)?;
-    let mut output =
-        FramedWrite::new(pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
     let folder = KeeperFolder { path: spec.folder.clone() };
     let unusable = |error: io::Error| Answer::Unable {
         cause: format!("the folder for it cannot be used ({}): {error}", folder.path.display()),
@@ -53,7 +53,7 @@ pub async fn run_from_stdin(
         }
     };
     // The server that starts this has ended, or no longer wants the kernel. Earlier versions send frames until it is ready.
-    let abandoned = async { while let Ok(Some(_)) = input.receive().await {} };
+    let abandoned = async { while let Ok(Some(_)) = input.try_next().await {} };
     let started = tokio::select! {
         started = launcher.clone().start() => started,
         () = abandoned => {
@@ -71,7 +71,7 @@ pub async fn run_from_stdin(
             return answer(&mut output, &Answer::Failed { cause, next }).await;
         }
     };
-    let listening = folder.listen(&launcher.temporary_folder()).and_then(|(listener, socket)| {
+    let listening = listen(folder.socket(), &launcher.temporary_folder()).and_then(|(listener, socket)| {
         folder.set_record(&spec.kernel_file(socket))?;
         Ok(listener)
     });
@@ -99,7 +99,7 @@ pub async fn run_from_stdin(
 }
 
 async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::Result<()> {
-    output.send(&serde_json::to_vec(answer)?).await
+    output.send(&*serde_json::to_vec(answer)?).await
 }
 
 /// Creates the folder, and records the kernel to start.

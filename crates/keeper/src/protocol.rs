@@ -5,14 +5,21 @@ use std::time::SystemTime;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use kernel::MessageId;
 use kernel::log::{
-    Announcement, Channel, FormatError, RunRecord, put_json, put_message, read_json, read_message,
+    Announcement, Channel, FormatError, RunRecord, frames, put_json, put_message, read_json, read_message,
 };
 use notebook::RunId;
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::codec::LengthDelimitedCodec;
 
-mod framed;
+/// The directions of a connection between the two.
+pub type FramedRead<R> = tokio_util::codec::FramedRead<R, LengthDelimitedCodec>;
+pub type FramedWrite<W> = tokio_util::codec::FramedWrite<W, LengthDelimitedCodec>;
 
-pub use framed::{FramedRead, FramedWrite};
+/// Frames over a stream of bytes, in both directions.
+pub fn framed<R: AsyncRead, W: AsyncWrite>((read, write): (R, W)) -> (FramedRead<R>, FramedWrite<W>) {
+    (FramedRead::new(read, frames()), FramedWrite::new(write, frames()))
+}
 
 /// The version of the protocol. It changes only where an old keeper or client could not go on.
 pub const VERSION: u32 = 1;
@@ -161,7 +168,7 @@ const LOG_FAILED: u8 = 6;
 
 impl ClientFrame {
     /// The payload of a frame.
-    pub fn write(&self) -> BytesMut {
+    pub fn write(&self) -> Bytes {
         let mut out = BytesMut::new();
         match self {
             Self::Hello(hello) => put_json(HELLO, hello, &mut out),
@@ -179,7 +186,7 @@ impl ClientFrame {
             Self::End => out.put_u8(END),
             Self::Unknown => {}
         }
-        out
+        out.freeze()
     }
 
     /// Reads the payload of a frame. Fails if it is malformed; one of a later version is [`ClientFrame::Unknown`].
@@ -205,7 +212,7 @@ impl ClientFrame {
 
 impl KeeperFrame {
     /// The payload of a frame.
-    pub fn write(&self) -> BytesMut {
+    pub fn write(&self) -> Bytes {
         let mut out = BytesMut::new();
         match self {
             Self::Welcome(welcome) => put_json(WELCOME, welcome, &mut out),
@@ -221,7 +228,7 @@ impl KeeperFrame {
             Self::LogFailed { end, os_error } => put_json(LOG_FAILED, &(end, os_error), &mut out),
             Self::Unknown => {}
         }
-        out
+        out.freeze()
     }
 
     /// Reads the payload of a frame. Fails if it is malformed; one of a later version is [`KeeperFrame::Unknown`].
@@ -242,11 +249,11 @@ impl KeeperFrame {
 }
 
 fn tag(payload: &mut Bytes) -> Result<u8, FormatError> {
-    if payload.is_empty() { Err(FormatError::malformed(&"it is empty")) } else { Ok(payload.get_u8()) }
+    if payload.is_empty() { Err(FormatError::new("it is empty")) } else { Ok(payload.get_u8()) }
 }
 
 fn number(payload: &mut Bytes) -> Result<u64, FormatError> {
-    if payload.len() < 8 { Err(FormatError::malformed(&"it has no offset")) } else { Ok(payload.get_u64()) }
+    if payload.len() < 8 { Err(FormatError::new("it has no offset")) } else { Ok(payload.get_u64()) }
 }
 
 #[cfg(test)]
@@ -279,7 +286,7 @@ mod tests {
             ClientFrame::End,
         ];
         for frame in frames {
-            assert_eq!(ClientFrame::read(frame.write().freeze()), Ok(frame));
+            assert_eq!(ClientFrame::read(frame.write()), Ok(frame));
         }
     }
 
@@ -314,7 +321,7 @@ mod tests {
             KeeperFrame::LogFailed { end: 6, os_error: 28 },
         ];
         for frame in frames {
-            assert_eq!(KeeperFrame::read(frame.write().freeze()), Ok(frame));
+            assert_eq!(KeeperFrame::read(frame.write()), Ok(frame));
         }
     }
 

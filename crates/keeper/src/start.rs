@@ -13,10 +13,11 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
+use futures_util::{SinkExt as _, TryStreamExt as _};
 use tokio::process::Command;
 
 use crate::launcher::LaunchError;
-use crate::protocol::{FramedRead, FramedWrite};
+use crate::protocol::framed;
 use crate::spec::{Answer, KeeperSpec};
 
 /// Why there is no kernel with a keeper.
@@ -44,10 +45,9 @@ pub async fn start(program: &Path, spec: &KeeperSpec) -> Result<(), StartError> 
         return Err(failed(io::ErrorKind::BrokenPipe.into()));
     };
     let spec = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
-    // Kept until the answer is here: its end means that the kernel is no longer wanted.
-    let mut input = FramedWrite::new(input);
-    input.send(&spec).await.map_err(failed)?;
-    let mut output = FramedRead::new(output);
+    // The input is kept until the answer is here: its end means that the kernel is no longer wanted.
+    let (mut output, mut input) = framed((output, input));
+    input.send(&*spec).await.map_err(failed)?;
     let mut is_detached = false;
     let answer = loop {
         tokio::select! {
@@ -55,7 +55,7 @@ pub async fn start(program: &Path, spec: &KeeperSpec) -> Result<(), StartError> 
                 exited.map_err(failed)?;
                 is_detached = true;
             }
-            answer = output.receive() => break answer.map_err(failed)?,
+            answer = output.try_next() => break answer.map_err(failed)?,
         }
     };
     let answer = answer.ok_or_else(|| failed(io::Error::other("it ended at once")))?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use futures_util::{SinkExt as _, TryStreamExt as _};
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord, RunRecord};
 use kernel::{Event, Outcome, Status, TimedEvents};
 use serde_json::{Value, json};
@@ -17,9 +18,7 @@ use crate::kernel_file::KernelFile;
 use crate::kernel_file::tests::record;
 use crate::list::{KeeperState, kept_kernels};
 use crate::log::Log;
-use crate::protocol::{
-    ClientFrame, FramedRead, FramedWrite, KeeperFrame, KernelPhase, KernelStatus, VERSION, Welcome,
-};
+use crate::protocol::{ClientFrame, KeeperFrame, KernelPhase, KernelStatus, VERSION, Welcome, framed};
 use crate::state_folder::StateFolder;
 
 /// Writes an executable shell script.
@@ -201,11 +200,10 @@ async fn a_keeper_that_refuses_is_listed_with_the_reason() {
     let listener = UnixListener::bind(folder.path.join("s")).unwrap();
     let refuse = async {
         let (stream, _) = listener.accept().await.unwrap();
-        let (read, write) = stream.into_split();
-        let (mut read, mut write) = (FramedRead::new(read), FramedWrite::new(write));
-        let hello = ClientFrame::read(read.receive().await.unwrap().unwrap()).unwrap();
+        let (mut read, mut write) = framed(stream.into_split());
+        let hello = ClientFrame::read(read.try_next().await.unwrap().unwrap().freeze()).unwrap();
         assert!(matches!(hello, ClientFrame::Hello(_)), "{hello:?}");
-        write.send(&KeeperFrame::Refused { version: VERSION + 1 }.write()).await.unwrap();
+        write.send(KeeperFrame::Refused { version: VERSION + 1 }.write()).await.unwrap();
     };
     let (listed, ()) = tokio::join!(kept_kernels(&machine.state), refuse);
     let KeeperState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
@@ -220,14 +218,13 @@ fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         let _lock = folder.lock().unwrap().unwrap();
         loop {
-            let (read, write) = listener.accept().await.unwrap().0.into_split();
-            let (mut read, mut write) = (FramedRead::new(read), FramedWrite::new(write));
-            read.receive().await.unwrap();
+            let (mut read, mut write) = framed(listener.accept().await.unwrap().0.into_split());
+            read.try_next().await.unwrap();
             let (phase, language_info) = (KernelPhase::Running, Value::Null);
             let kernel = KernelStatus { phase, is_busy: false, language_info, process: None };
             let (last_request, attached) = (SystemTime::now(), vec![1]);
             let welcome = Welcome { version: VERSION, kernel, last_request, attached, orphans: 0 };
-            write.send(&KeeperFrame::Welcome(welcome).write()).await.unwrap();
+            write.send(KeeperFrame::Welcome(welcome).write()).await.unwrap();
         }
     })
 }

@@ -7,7 +7,6 @@ use jupyter_protocol::{
     ShutdownRequest,
 };
 use notebook::Json;
-use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
@@ -16,7 +15,6 @@ use crate::execution::{InputRequests, Process};
 use crate::handler_state::HandlerState;
 use crate::log::Announcement;
 use crate::messages::handler_answer::EXPRESSION;
-use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 use crate::{Death, Event, KernelError, MessageId, Outcome, Sink, Status};
 
@@ -231,15 +229,11 @@ impl Client {
 }
 
 fn check_status(request: &'static str, reply: &Message) -> Result<(), KernelError> {
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
-    struct Content {
-        status: Short,
-        evalue: Short,
-    }
-    let content: Content = reply.content.decode().unwrap_or_default();
-    if content.status.0 == "error" {
-        return Err(KernelError::Refused { request, cause: content.evalue.0 });
+    let text = |name: &str| {
+        reply.content.member(name).and_then(|it| Some(it.text()?.into_owned())).unwrap_or_default()
+    };
+    if text("status") == "error" {
+        return Err(KernelError::Refused { request, cause: text("evalue") });
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
 use crate::command::{Answer, Command};
-use crate::execution::{Action, Executions, InputRequests};
+use crate::execution::{Action, Executions};
 use crate::log::Announcement;
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
@@ -38,29 +38,24 @@ pub struct Ready {
 pub fn drive<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, status_receiver) = watch::channel(Status::Idle);
-    let input_requests = InputRequests::default();
-    let mut executions = Executions::new(input_requests.clone());
-    if transport.is_remote() {
-        executions.watch_for_silence(Instant::now());
-    }
+    let mut executions = Executions::default();
+    executions.can_be_superseded = transport.can_be_superseded();
     if transport.is_busy() {
-        executions.assume_busy();
+        executions.status = Status::Busy;
     }
-    executions.begin_with(ready.process);
-    if transport.knows_process_end() {
-        executions.trust_process_end();
+    if transport.is_remote() {
+        executions.silence_check.watch(Instant::now());
     }
-    if transport.can_be_superseded() {
-        executions.watch_for_superseding();
-    }
+    executions.process.begin_with(ready.process);
+    executions.process.is_end_reported = transport.knows_process_end();
     let client = Client {
         commands: sender,
         status: status_receiver,
-        is_superseded: executions.superseded_flag(),
-        input_requests,
-        memory_handler: executions.memory_handler(),
+        is_superseded: executions.is_superseded.clone(),
+        input_requests: executions.input_requests.clone(),
+        memory_handler: executions.memory_handler.clone(),
         asks_for_changes: Arc::default(),
-        process: executions.process(),
+        process: executions.process.process.clone(),
         language_info: ready.language_info,
     };
     let asked = HashMap::new();
@@ -69,15 +64,10 @@ pub fn drive<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {
 
 enum Event {
     Command(Box<Command>),
-    /// All clients are dropped.
-    Unused,
     Received(Received),
-    ConnectionEnded,
-    ProcessEnded {
-        how: String,
-    },
     /// [`Executions::tick`] is due.
     Deadline,
+    Stop(Stop),
 }
 
 /// Why the driver stops.
@@ -93,6 +83,7 @@ enum Stop {
         how: Death,
     },
     ConnectionEnded,
+    /// All clients are dropped.
     Unused,
 }
 
@@ -167,22 +158,20 @@ impl<T: Transport> Driver<T> {
     async fn next_event(&mut self, process_end: &mut BoxFuture<'static, String>) -> Event {
         let deadline = self.executions.deadline();
         tokio::select! {
-            command = self.commands.recv() => command.map_or(Event::Unused, |command| Event::Command(Box::new(command))),
-            received = self.transport.receive() => received.map_or(Event::ConnectionEnded, Event::Received),
-            how = process_end => Event::ProcessEnded { how },
+            command = self.commands.recv() => command.map_or(Event::Stop(Stop::Unused), |command| Event::Command(Box::new(command))),
+            received = self.transport.receive() => received.map_or(Event::Stop(Stop::ConnectionEnded), Event::Received),
+            how = process_end => Event::Stop(Stop::ProcessEnded { how: how.into(), silence: DRAIN_SILENCE }),
             () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => Event::Deadline,
         }
     }
 
     async fn handle(&mut self, event: Event) -> Option<Stop> {
         match event {
+            Event::Stop(stop) => return Some(stop),
             Event::Command(command) => {
                 if let Some(how) = self.on_command(*command).await {
                     return Some(Stop::ProcessEnded { how, silence: REPORTED_SILENCE });
                 }
-            }
-            Event::ProcessEnded { how } => {
-                return Some(Stop::ProcessEnded { how: how.into(), silence: DRAIN_SILENCE });
             }
             Event::Received(received) => self.on_received(received).await,
             Event::Deadline => match self.executions.tick(Instant::now()) {
@@ -190,8 +179,6 @@ impl<T: Transport> Driver<T> {
                 Some(Action::Reconnect) => self.transport.reconnect(),
                 None => {}
             },
-            Event::ConnectionEnded => return Some(Stop::ConnectionEnded),
-            Event::Unused => return Some(Stop::Unused),
         }
         match self.executions.status() {
             // Another process may take its place. It is used over another connection, once its messages arrive there.
@@ -223,7 +210,7 @@ impl<T: Transport> Driver<T> {
             Command::Restarting => self.is_restarting = true,
             // The client may have stopped waiting.
             Command::WidgetState(answer) => drop(answer.send(self.executions.widget_state())),
-            Command::FollowProcess(earlier) => self.executions.follow_process(earlier),
+            Command::FollowProcess(earlier) => self.executions.process.follow(earlier),
             Command::Died { how } => return Some(how),
         }
         None

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use notebook::Json;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
@@ -31,13 +31,9 @@ pub(crate) type HandlerState = Arc<Mutex<Handler>>;
 impl Handler {
     /// Whether it was installed, as the reply to the request says.
     pub(crate) fn of_reply(reply: &Message) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Content {
-            status: String,
-        }
-        let content: Content = reply.content.decode().unwrap_or_default();
-        match (content.status.as_str(), expression_reply(reply).0.as_str()) {
+        let status = reply.content.member("status");
+        let status = status.as_ref().and_then(Json::text).unwrap_or_default();
+        match (&*status, expression_reply(reply).0.as_str()) {
             (_, "ok") => Self::Installed { is_outdated: false },
             // Somebody's cell failed just before, and the kernel dropped what was queued behind it.
             ("aborted", _) => Self::Unknown,

@@ -4,19 +4,17 @@
 //! [`RunsInLog`] reads it for everybody who asks for runs, and [`Followed`] for those who go on with their executions.
 
 mod followed;
-mod frame;
 mod owners;
 mod peek;
 mod record;
 mod runs;
 
 pub use followed::Followed;
-pub use frame::{FrameReader, write_frame};
 pub use notebook::RunId;
 pub use owners::{ClientId, LogDecision};
 pub use peek::Peek;
 pub use record::{
-    Announcement, FormatError, LogEvent, LogRecord, RecordReader, put_json, put_message, read_json,
+    Announcement, FormatError, LogEvent, LogRecord, RecordReader, frames, put_json, put_message, read_json,
     read_message,
 };
 pub use runs::{LoggedRun, RunRecord, RunStage, RunsInLog};

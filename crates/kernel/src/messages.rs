@@ -7,5 +7,6 @@ mod message;
 mod reply;
 
 pub use json_string::Lenient;
+pub(crate) use message::HeaderFields;
 pub use message::{Channel, Header, Message, MessageId, Outgoing, write_parts};
 pub(crate) use reply::{Reply, UNNAMED};

@@ -121,6 +121,16 @@ impl Folder {
         kernels
     }
 
+    /// Work with files, where it may block.
+    fn on_disk<T: Send + 'static>(
+        &self,
+        path: &str,
+        work: impl FnOnce(&Root, &str) -> Result<T, Error> + Send + 'static,
+    ) -> Future<'_, T> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || work(&root, &path)).boxed()
+    }
+
     async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         if let KernelSelector::Existing(id) = &request.kernel {
             let known = self.all_kernels().await.into_iter().find(|kernel| kernel.id() == id);
@@ -163,7 +173,7 @@ impl Folder {
             Err(unused) => unused,
         };
         #[cfg(not(unix))]
-        let unused = UnusedKernels::default();
+        let unused = Vec::new();
         let notices = choice.notices.clone();
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
@@ -174,7 +184,7 @@ impl Folder {
             start_timeout: START_TIMEOUT,
         };
         let kernel = LocalKernel::new(launcher, keeping, self.root.clone(), is_to_be_new);
-        for notice in unused.refused.into_iter().chain(notices).chain(unused.others) {
+        for notice in unused.into_iter().chain(notices) {
             kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
@@ -198,14 +208,6 @@ fn not_made() -> Error {
          only for a run.",
         "Open the notebook without choosing a kernel, and run a cell.",
     )
-}
-
-/// What to know of earlier kernels if a new one is started.
-#[derive(Default)]
-struct UnusedKernels {
-    /// Why that of the notebook is not used, although it lives.
-    refused: Option<String>,
-    others: Vec<String>,
 }
 
 impl Place for Folder {
@@ -236,13 +238,11 @@ impl Place for Folder {
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || files::list(&root, &path, max_depth)).boxed()
+        self.on_disk(path, move |root, path| files::list(root, path, max_depth))
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
-        let root = self.root.clone();
-        files::on_disk(move || Ok(files::notebooks(&root, limit))).boxed()
+        self.on_disk("", move |root, _| Ok(files::notebooks(root, limit)))
     }
 
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
@@ -279,12 +279,11 @@ impl Place for Folder {
     }
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {
-        let (root, notebook, temp_dir) = (self.root.clone(), notebook.clone(), self.process_env.temp_dir());
-        files::on_disk(move || {
-            let notebook = root.resolve(&notebook)?;
+        let temp_dir = self.process_env.temp_dir();
+        self.on_disk(notebook, move |root, notebook| {
+            let notebook = root.resolve(notebook)?;
             files::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
         })
-        .boxed()
     }
 
     fn first_kernel(&self, request: KernelRequest) -> Future<'_, Option<String>> {
@@ -337,17 +336,14 @@ impl Files for Folder {
     }
 
     fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || files::check(&root, &path, existing)).boxed()
+        self.on_disk(path, move |root, path| files::check(root, path, existing))
     }
 
     fn is_program(&self, path: &str) -> Future<'_, bool> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || Ok(files::is_program(&root.resolve(&path)?))).boxed()
+        self.on_disk(path, |root, path| Ok(files::is_program(&root.resolve(path)?)))
     }
 
     fn mode_of(&self, path: &str) -> Future<'_, Option<u32>> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || Ok(files::mode_of(&root.resolve(&path)?))).boxed()
+        self.on_disk(path, |root, path| Ok(files::mode_of(&root.resolve(path)?)))
     }
 }

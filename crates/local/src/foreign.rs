@@ -15,7 +15,6 @@ mod foreign_kernel;
 mod list;
 mod own_file;
 mod process;
-mod refusal;
 mod search;
 
 use file::{ForeignFile, id_of};
@@ -23,6 +22,15 @@ use foreign_kernel::ForeignKernel;
 pub use list::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
 use own_file::refusal_of_folder;
 use search::{find, living, on_files};
+
+/// Why a connection file is not used, as the end of a sentence.
+type Refusal = String;
+
+/// The failure to join the kernel with this id.
+fn refused(id: &str, refusal: &Refusal) -> Error {
+    let cause = format!("The connection file of kernel {id} is not used: {refusal}.");
+    Error::new(ErrorKind::Unavailable, cause, NextStep::ListKernels)
+}
 
 /// The foreign kernels that a folder has listed or joined.
 pub(crate) struct ForeignKernels {
@@ -88,7 +96,7 @@ impl ForeignKernels {
                 format!("Kernel {id} does not answer; its connection file is stale."),
                 NextStep::ListKernels,
             ),
-            Err(refusal) => refusal.error(id),
+            Err(refusal) => refused(id, &refusal),
         }
     }
 

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{MemoryError, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor, Future, KernelDescription, KernelId};
+use place::{Execution, Executor, Future, KernelDescription, KernelId, RunDetails};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ struct Installing {
 }
 
 impl Executor for Installing {
-    fn execute(&self, _: Code<'_>, _: Sink) -> Arc<dyn Execution> {
+    fn execute(&self, _: &RunDetails, _: Sink) -> Arc<dyn Execution> {
         unreachable!("no code runs")
     }
 

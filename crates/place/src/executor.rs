@@ -7,28 +7,18 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use kernel::log::Announcement;
 use kernel::{Client, MemoryError, MessageId, Sink, Status};
-use notebook::{CellId, Json};
+use notebook::Json;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::RunDetails;
 use crate::RunId;
 
-/// Code to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Code<'a> {
-    pub source: &'a str,
-    /// The cell that it comes from; `None` for code that is in no notebook.
-    pub cell: Option<&'a CellId>,
-    /// What a later server should know about the run.
-    pub details: &'a RunDetails,
-}
-
 /// Runs code. [`ClientExecutor`] does so by messages.
 pub trait Executor: Send + Sync + 'static {
-    /// Queues code behind what was queued before. Never waits. `sink` receives its events in order, of which exactly one
+    /// Queues the code of a run behind what was queued before. Never waits. `sink` receives its events in order, of which exactly one
     /// is [`Event::Finished`](kernel::Event::Finished).
-    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution>;
+    fn execute(&self, run: &RunDetails, sink: Sink) -> Arc<dyn Execution>;
 
     /// The outcome of a run is stored where it belongs: no later server needs to know it.
     fn acknowledge(&self, _run: &RunId) {}
@@ -127,9 +117,9 @@ impl ClientExecutor {
 }
 
 impl Executor for ClientExecutor {
-    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let announcement = self.logger.as_ref().map(|logger| logger.announcement(code.details));
-        let id = self.client.execute_announced(code.source, announcement, sink);
+    fn execute(&self, run: &RunDetails, sink: Sink) -> Arc<dyn Execution> {
+        let announcement = self.logger.as_ref().map(|logger| logger.announcement(run));
+        let id = self.client.execute_announced(&*run.source, announcement, sink);
         self.execution(id)
     }
 

@@ -43,7 +43,7 @@ pub use connector::{Connected, Connector, Discovered, ServerSpec};
 pub use document::{Applied, Document, Expected, Presence, SaveStatus};
 pub use earlier_runs::{EarlierKernelRuns, EarlierRuns};
 pub use error::{Error, ErrorKind, Fault};
-pub use executor::{ClientExecutor, Code, Execution, Executor, RunLogger};
+pub use executor::{ClientExecutor, Execution, Executor, RunLogger};
 pub use file::{Existing, FileContent, Files};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, SessionId};

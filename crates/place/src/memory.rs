@@ -34,32 +34,26 @@ pub fn nothing_in_memory() -> Error {
 }
 
 fn explain(error: &MemoryError, language: &str) -> Error {
-    let (kind, fault) = match error {
-        MemoryError::Unsupported | MemoryError::OnlyList => (ErrorKind::Unsupported, Fault::Remote),
-        MemoryError::Busy | MemoryError::OnlyBetweenRuns => (ErrorKind::Busy, Fault::Remote),
-        MemoryError::NoAnswer { .. } => (ErrorKind::Timeout, Fault::Remote),
-        MemoryError::Refused { .. } => (ErrorKind::InvalidArgument, Fault::Agent),
-        MemoryError::Kernel(_) => (ErrorKind::RemoteFailure, Fault::Remote),
-    };
-    let next_step: NextStep = match error {
-        MemoryError::Unsupported => {
-            NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into())
+    let said = || sentence(&error.to_string());
+    match error {
+        MemoryError::Unsupported => Error::new(
+            ErrorKind::Unsupported,
+            format!("This kind of kernel for {language} cannot list its variables."),
+            NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into()),
+        )
+        .with_fault(Fault::Remote),
+        MemoryError::OnlyList => {
+            Error::new(ErrorKind::Unsupported, said(), "Run code that shows it.").with_fault(Fault::Remote)
         }
-        MemoryError::OnlyList => "Run code that shows it.".into(),
-        MemoryError::Busy | MemoryError::OnlyBetweenRuns | MemoryError::NoAnswer { .. } => {
-            NextStep::WaitForRun
+        MemoryError::Busy | MemoryError::OnlyBetweenRuns => {
+            Error::new(ErrorKind::Busy, said(), NextStep::WaitForRun)
         }
-        MemoryError::Refused { .. } => "Name a variable, or a path into it.".into(),
-        MemoryError::Kernel(_) => NextStep::RestartKernel,
-    };
-    let cause = match error {
-        MemoryError::Refused { cause } => cause.clone(),
-        MemoryError::Unsupported => {
-            format!("This kind of kernel for {language} cannot list its variables.")
+        MemoryError::NoAnswer { .. } => Error::new(ErrorKind::Timeout, said(), NextStep::WaitForRun),
+        MemoryError::Refused { cause } => {
+            Error::new(ErrorKind::InvalidArgument, cause, "Name a variable, or a path into it.")
         }
-        error => sentence(&error.to_string()),
-    };
-    Error::new(kind, cause, next_step).with_fault(fault)
+        MemoryError::Kernel(_) => Error::new(ErrorKind::RemoteFailure, said(), NextStep::RestartKernel),
+    }
 }
 
 fn sentence(text: &str) -> String {

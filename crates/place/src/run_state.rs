@@ -63,8 +63,6 @@ pub enum SkipReason {
     ServerEnded,
     /// Somebody else than who requested it has deleted its cell.
     CellDeleted,
-    /// Its request was withdrawn before the kernel got it, as the keeper's log says.
-    Withdrawn,
     /// The kernel was idle without a reply: the request was interrupted before its code.
     NoReply,
     /// Cellbridge shut down before its turn.
@@ -82,7 +80,6 @@ impl fmt::Display for SkipReason {
             Self::Restarted => "The kernel was restarted before the run started.",
             Self::CellDeleted => "The cell was deleted before its turn.",
             Self::ServerEnded => "The run's server stopped before its turn.",
-            Self::Withdrawn => "The run was withdrawn before it started.",
             Self::NoReply => {
                 "The kernel went idle without replying: the request was interrupted before it started."
             }
@@ -100,23 +97,19 @@ impl From<RunStage> for RunState {
             RunStage::WaitingForInput { prompt, is_password } => {
                 Self::WaitingForInput { prompt, is_password }
             }
-            RunStage::Withdrawn => Self::Skipped { reason: SkipReason::Withdrawn },
+            RunStage::Withdrawn => Self::Skipped { reason: SkipReason::Cancelled },
             RunStage::Over(outcome) => Self::of_outcome(outcome),
         }
     }
 }
 
 impl RunState {
-    /// The state of a run whose code has raised this exception.
-    pub fn of_error(name: String, value: String) -> Self {
-        if is_interrupt(&name) { Self::Interrupted } else { Self::Error { name, value } }
-    }
-
     /// The state of a run whose execution has ended so.
     pub fn of_outcome(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Done { .. } => Self::Done,
-            Outcome::Error { name, value, .. } => Self::of_error(name, value),
+            Outcome::Error { name, .. } if is_interrupt(&name) => Self::Interrupted,
+            Outcome::Error { name, value, .. } => Self::Error { name, value },
             Outcome::Interrupted { is_started: true } => Self::Interrupted,
             Outcome::Interrupted { is_started: false } => Self::Skipped { reason: SkipReason::NoReply },
             Outcome::Aborted => Self::Skipped { reason: SkipReason::Aborted },

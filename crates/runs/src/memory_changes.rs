@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use notebook::Json;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A name that is not shorter may have been cut by the kernel, in bytes.
 const MAX_NAME: usize = 60;
@@ -39,21 +40,6 @@ pub struct MemoryChanges {
     names_assigned: bool,
 }
 
-/// The number of changes of each kind. Every answer has the first two.
-#[derive(Deserialize)]
-struct Counts {
-    #[serde(rename = "new_count")]
-    new: usize,
-    #[serde(rename = "changed_count")]
-    changed: usize,
-    #[serde(default, rename = "gone_count")]
-    gone: usize,
-    #[serde(default, rename = "exact_names_count")]
-    exact_names: usize,
-    #[serde(default, rename = "exact_cells_count")]
-    exact_cells: usize,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct NewVariable {
@@ -77,13 +63,24 @@ impl MemoryChanges {
     /// The kernel's answer. Nothing if it is malformed.
     pub(crate) fn read(answer: &Json) -> Self {
         let mut read: Self = answer.decode().unwrap_or_default();
-        let Ok(counts) = answer.decode::<Counts>() else { return read };
-        let unnamed = |count: usize, names: usize| count.saturating_sub(names);
-        let assigned = unnamed(counts.new, read.new.len()) + unnamed(counts.changed, read.changed.len());
-        read.unnamed = assigned
-            + unnamed(counts.gone, read.gone.len())
-            + unnamed(counts.exact_names, read.exact_names.len())
-            + unnamed(counts.exact_cells, read.exact_cells.len());
+        let counts: Value = answer.decode().unwrap_or_default();
+        let unnamed = |count: &str, names: usize| {
+            Some(usize::try_from(counts[count].as_u64()?).ok()?.saturating_sub(names))
+        };
+        // Every answer has these two.
+        let (Some(new), Some(changed)) =
+            (unnamed("new_count", read.new.len()), unnamed("changed_count", read.changed.len()))
+        else {
+            return read;
+        };
+        let assigned = new + changed;
+        let others = [
+            ("gone_count", read.gone.len()),
+            ("exact_names_count", read.exact_names.len()),
+            ("exact_cells_count", read.exact_cells.len()),
+        ];
+        read.unnamed =
+            assigned + others.into_iter().filter_map(|(count, names)| unnamed(count, names)).sum::<usize>();
         let mut names = read.new.iter().map(|new| &new.name).chain(&read.changed);
         read.names_assigned = assigned == 0 && names.all(|name| name.len() < MAX_NAME);
         read

@@ -91,15 +91,11 @@ pub(crate) async fn write_end(
                 language: Some(kernel.language),
             }));
         }
-        if present.language().is_none() || !has_language_info(&present.metadata()) {
+        if present.language().is_none() || present.metadata().member("language_info").is_none() {
             edits.push(Edit::set_language_info(executor.language_info()));
         }
     }
     write(notebook, run, before, edits).await
-}
-
-fn has_language_info(metadata: &notebook::Json) -> bool {
-    metadata.member("language_info").is_some()
 }
 
 pub(crate) async fn set_running(notebook: &OpenNotebook, cell: &CellId, is_running: bool) {
@@ -191,7 +187,9 @@ pub(crate) async fn write(
     if let (Some(present), Some(cell)) = (&present, run.cell())
         && present.cell(&cell.id).is_none()
     {
-        cell_is_deleted(run);
+        if run.state().is_over() {
+            run.note("The cell was deleted while it ran; its outputs are in this reply only.");
+        }
         return Ok(None);
     }
     let widgets = present.as_ref().and_then(|present| widgets(present, run, &outputs));
@@ -228,13 +226,6 @@ fn widgets(present: &Notebook, run: &Run, outputs: &Edit) -> Option<Edit> {
     let shown: Vec<String> = others.chain(shown_widgets(&**outputs)).collect();
     let value = saved_widgets(saved.as_ref(), state.as_ref(), &shown);
     (value != saved).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
-}
-
-/// Says that the outputs of a run that is over have no cell.
-fn cell_is_deleted(run: &Run) {
-    if run.state().is_over() {
-        run.note("The cell was deleted while it ran; its outputs are in this reply only.");
-    }
 }
 
 /// Says why the outputs of a run are not in its notebook.

@@ -178,8 +178,7 @@ impl Run {
 
     /// Says once that the kernel was restarted since the last run, unless another reason was given.
     pub(crate) fn mark_restarted(&self) {
-        self.progress.lock().mark_restarted();
-        self.changed();
+        self.update(RunProgress::mark_restarted);
     }
 
     /// Says that another process of the kernel, or another kernel, runs it.
@@ -228,14 +227,11 @@ impl Run {
 
     /// Sends the kernel the line that it waits for. `false` if it does not wait for one.
     pub fn answer_input(&self, line: String) -> bool {
-        let mut progress = self.progress.lock();
-        if !progress.is_waiting() {
-            return false;
-        }
-        progress.state = RunState::Running;
-        let execution = progress.execution.clone();
-        drop(progress);
-        self.changed();
+        let execution = self.update(|it| {
+            let execution = it.execution.clone().filter(|_| it.is_waiting())?;
+            it.state = RunState::Running;
+            Some(execution)
+        });
         execution.is_some_and(|execution| execution.answer_input(line))
     }
 
@@ -266,39 +262,29 @@ impl Run {
 
     /// Says what became of the kernel that its code has asked to exit.
     pub(crate) fn exited(&self, has_ended: bool) {
-        self.progress.lock().exited(has_ended);
-        self.changed();
+        self.update(|it| it.exited(has_ended));
     }
 
     /// Adds a sentence for agents.
     pub fn note(&self, note: impl Into<String>) {
-        let note = note.into();
-        let mut progress = self.progress.lock();
-        if !progress.notes.contains(&note) {
-            progress.notes.push(note);
-        }
-        drop(progress);
-        self.changed();
+        self.update(|it| it.note_once(note));
     }
 
     /// Adds sentences about its kernel for agents, with names that others have given.
     pub(crate) fn add_notices(&self, notices: Vec<String>) {
         let notices = notices.into_iter().map(|notice| one_line(&notice).into_owned());
-        self.progress.lock().notices.extend(notices);
-        self.changed();
+        self.update(|it| it.notices.extend(notices));
     }
 
     /// Reports what is being prepared.
     pub(crate) fn set_stage(&self, stage: impl Into<String>) {
-        self.progress.lock().stage = Some((stage.into(), Instant::now()));
-        self.changed();
+        self.update(|it| it.stage = Some((stage.into(), Instant::now())));
     }
 
     /// The end is stored where it belongs.
     pub fn close(&self) {
-        self.progress.lock().is_closed = true;
         self.end_span();
-        self.changed();
+        self.update(|it| it.is_closed = true);
     }
 
     /// The parent of everything that is done for the run.
@@ -320,24 +306,21 @@ impl Run {
     }
 
     pub(crate) fn executing(&self, execution: Arc<dyn Execution>) {
-        let mut progress = self.progress.lock();
-        if progress.state.is_over() {
-            return;
-        }
-        progress.notes.extend(execution.notice().map(str::to_owned));
-        progress.execution = Some(execution);
-        drop(progress);
-        self.changed();
+        self.update(|it| {
+            if !it.state.is_over() {
+                it.notes.extend(execution.notice().map(str::to_owned));
+                it.execution = Some(execution);
+            }
+        });
     }
 
     /// Ends a run that did not reach its kernel.
     pub fn end(&self, state: RunState) {
-        let mut progress = self.progress.lock();
-        if !progress.state.is_over() {
-            progress.state = state;
-            progress.ended_at = Some(Instant::now());
-        }
-        drop(progress);
+        self.with(|it| {
+            if !it.state.is_over() {
+                (it.state, it.ended_at) = (state, Some(Instant::now()));
+            }
+        });
         self.retract();
         self.close();
     }
@@ -351,14 +334,12 @@ impl Run {
     pub(crate) fn on_event_at(&self, time: SystemTime, event: Event) {
         let (age, now) = (SystemTime::now().duration_since(time).unwrap_or_default(), Instant::now());
         let at = now.checked_sub(age).map_or(now, |at| at.max(self.requested_at));
-        self.progress.lock().on_event(event, at);
-        self.changed();
+        self.update(|it| it.on_event(event, at));
     }
 
     /// What the kernel has reported, at this moment.
     pub fn on_event(&self, event: Event) {
-        self.progress.lock().on_event(event, Instant::now());
-        self.changed();
+        self.update(|it| it.on_event(event, Instant::now()));
     }
 
     /// From now on its outputs no longer belong to the cell: the cell was cleared or deleted.
@@ -410,8 +391,11 @@ impl Run {
         times.collect::<serde_json::Map<_, _>>().into()
     }
 
-    fn changed(&self) {
+    /// Changes facts about it of which others wait for news.
+    fn update<T>(&self, change: impl FnOnce(&mut RunProgress) -> T) -> T {
+        let changed = change(&mut self.progress.lock());
         self.version.send_modify(|version| *version += 1);
+        changed
     }
 }
 

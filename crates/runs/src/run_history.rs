@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::kernel_use::{Others, User};
 use crate::open_notebook::OpenNotebook;
-use crate::run::Run;
+use crate::run::{Run, RunProgress};
 
 use instance::{Instances, KnownKernel};
 
@@ -421,7 +421,9 @@ fn module((file, content): &(String, Option<u64>), folder: Option<&Path>) -> Mod
 fn note_others(kernel: &mut KnownKernel, run: &Run) {
     if let Some(Others { sentences, has_restarted }) = kernel.uses.since_last_run(&run.actor().session) {
         run.note(sentences);
-        run.with(|it| it.is_restart_said |= has_restarted);
+        if has_restarted {
+            run.with(RunProgress::restarted_by_others);
+        }
     }
 }
 

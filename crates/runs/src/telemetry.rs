@@ -86,13 +86,12 @@ pub(crate) async fn with_kernel<T>(
 
 /// Connects to a kernel. If that starts the kernel, the start gets its own span.
 pub(crate) async fn executor(kernel: &dyn Kernel) -> Result<Arc<dyn Executor>, Error> {
-    match kernel.description().state {
-        KernelState::NotStarted | KernelState::Dead { .. } => {
-            with_kernel("kernel.start", kernel, kernel.executor()).await
-        }
-        KernelState::Starting | KernelState::Idle | KernelState::Busy | KernelState::Unreachable { .. } => {
-            kernel.executor().await
-        }
+    let is_started =
+        !matches!(kernel.description().state, KernelState::NotStarted | KernelState::Dead { .. });
+    if is_started {
+        kernel.executor().await
+    } else {
+        with_kernel("kernel.start", kernel, kernel.executor()).await
     }
 }
 

@@ -228,17 +228,16 @@ fn stop(session: &Session, run: &Run) -> String {
 }
 
 fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize) -> String {
-    let state = &view.state;
     let seconds = view.elapsed.as_secs_f64();
     let queued = queued(view);
     let count = view.execution_count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
     let label = format!("run {id}{count}{place}");
-    match state {
+    match &view.state {
         RunState::Queued | RunState::Running => {
             let outputs = merged(&view.outputs);
             let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
             let since = seen.map(|seen| format!(", since=\"{seen}\"")).unwrap_or_default();
-            let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
+            let doing = if view.state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
                 "[{doing} after {seconds:.1}s{queued}] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) \
                  waits for more.{stop}"
@@ -269,9 +268,10 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize)
                 "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
             )
         }
-        RunState::KernelDied { how: Death::Restarted } => {
-            format!("[KERNEL RESTARTED after {seconds:.2}s] {label}. The variables are lost.")
-        }
+        RunState::KernelDied { how: Death::Restarted } => format!(
+            "[KERNEL RESTARTED by another server or a person after {seconds:.2}s] {label}. The variables are lost: run the cells that \
+             this one needs, then run it again."
+        ),
         RunState::KernelDied { how } => format!(
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. The variables are lost; the next run starts a new kernel."
         ),
@@ -348,6 +348,16 @@ mod tests {
         assert_eq!(line(&view(error.clone())), "[ERROR E\\nx: v] after 0.01s (queued 2.04s) · run r1");
         let expected = RunView { may_fail: true, queued: Duration::ZERO, ..view(error) };
         assert_eq!(line(&expected), "[ERROR E\\nx: v, expected] after 0.01s · run r1");
+    }
+
+    #[test]
+    fn a_restart_by_others_is_no_death() {
+        let state = RunState::KernelDied { how: Death::Restarted };
+        assert_eq!(
+            end_line("r1", &view(state), " · cell c", "stop", MAX_ERROR),
+            "[KERNEL RESTARTED by another server or a person after 0.01s] run r1 · cell c. The variables are lost: run the cells \
+             that this one needs, then run it again."
+        );
     }
 
     #[test]

@@ -13,38 +13,18 @@ use crate::protocol::{KernelPhase, KernelStatus};
 pub(super) struct LogReader {
     pub(super) records: RecordReader,
     /// What was in the log when the connection was made.
-    end: u64,
+    pub(super) end: u64,
     pub(super) kernel: KernelStatus,
-    orphaned: watch::Sender<u64>,
-    followed: Followed,
+    pub(super) orphaned: watch::Sender<u64>,
+    pub(super) followed: Followed,
     pub(super) liveness: Liveness,
-    sequence: Sequence,
+    pub(super) sequence: Sequence,
     /// What follows the report of a loss.
     pub(super) held: Option<Message>,
     pub(super) how_it_ended: Option<Death>,
 }
 
 impl LogReader {
-    pub(super) fn new(
-        from: u64,
-        end: u64,
-        kernel: KernelStatus,
-        orphaned: watch::Sender<u64>,
-        liveness: Liveness,
-    ) -> Self {
-        Self {
-            records: RecordReader::at(from),
-            end,
-            kernel,
-            orphaned,
-            followed: Followed::default(),
-            liveness,
-            sequence: Sequence::of_direct_connection(),
-            held: None,
-            how_it_ended: None,
-        }
-    }
-
     /// Follows the execution of an earlier client's request.
     pub(super) fn adopt(&mut self, message: MessageId) -> TimedEvents {
         self.liveness.begin(message.clone(), Instant::now());
@@ -97,7 +77,7 @@ impl LogReader {
 
     fn on_message(&mut self, message: Message) -> Received {
         if message.status().as_deref() == Some("idle") {
-            self.liveness.end(message.parent_id());
+            self.liveness.end(&message.parent.id);
         }
         let next = match self.sequence.observe(&message).notice {
             Some(notice) => {

@@ -29,8 +29,7 @@ fn announcement(run: &str, message: Option<&str>) -> Announcement {
 impl FakeKeeper {
     fn new() -> (Self, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let (read, write) = ours.into_split();
-        let (read, write) = (FramedRead::new(read), FramedWrite::new(write));
+        let (read, write) = framed(ours.into_split());
         (Self { read, write, log: BytesMut::new(), runs: Vec::new() }, theirs)
     }
 
@@ -76,11 +75,11 @@ impl FakeKeeper {
     }
 
     async fn frame(&mut self) -> ClientFrame {
-        ClientFrame::read(self.read.receive().await.unwrap().unwrap()).unwrap()
+        ClientFrame::read(self.read.try_next().await.unwrap().unwrap().freeze()).unwrap()
     }
 
     async fn send(&mut self, frame: KeeperFrame) {
-        self.write.send(&frame.write()).await.unwrap();
+        self.write.send(frame.write()).await.unwrap();
     }
 
     /// Sends what the log has more than what it had at `from`.
@@ -137,7 +136,7 @@ fn connect_beside(
     read_log: Option<ReadLog>,
 ) -> tokio::task::JoinHandle<Result<Connection, KernelError>> {
     tokio::spawn(connect(Connect {
-        stream,
+        stream: stream.into_std().unwrap(),
         read_log,
         restart: false,
         ready_timeout: TIMEOUT,
@@ -288,6 +287,24 @@ async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
+async fn a_restart_by_another_server_ends_a_run_of_this_one_as_restarted() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    let kept = connect_to(&mut keeper, stream, false).await;
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let id = kept.client.execute("1", Box::new(move |event| drop(sender.send(event))));
+    let ClientFrame::Send { channel: Channel::Shell, .. } = keeper.frame().await else { panic!() };
+    keeper.status(id.as_str(), "busy");
+    keeper.record(&LogRecord::Event(LogEvent::Restarting));
+    keeper.send_log(0).await;
+    let restarted = Event::Finished(Outcome::KernelDied { how: Death::Restarted });
+    let until_end = async { while events.recv().await.expect("it ends") != restarted {} };
+    timeout(TIMEOUT, until_end).await.unwrap();
+    // The next run connects again.
+    let dead = Status::Dead { how: Death::Restarted };
+    timeout(TIMEOUT, kept.client.status().wait_for(|status| *status == dead)).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_death_of_the_kernel_and_the_end_of_the_keeper_end_the_connection() {
     for is_told in [true, false] {
         let (mut keeper, stream) = FakeKeeper::new();
@@ -390,7 +407,7 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     kept.keeper.send(ClientFrame::Acknowledge { run: "r1".into() });
     drop(kept);
     assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".into() });
-    assert_eq!(keeper.read.receive().await.unwrap(), None, "the connection ends with its last handle");
+    assert_eq!(keeper.read.try_next().await.unwrap(), None, "the connection ends with its last handle");
 }
 
 #[tokio::test]

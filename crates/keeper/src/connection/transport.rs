@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use kernel::log::{Announcement, RecordReader, RunRecord};
+use bytes::{Bytes, BytesMut};
+use futures_util::{SinkExt, TryStreamExt as _};
+use kernel::log::{Announcement, Followed, RecordReader, RunRecord};
 use kernel::{
-    Death, KernelError, LossCause, MessageId, Outgoing, Received, TimedEvents, Transport, write_parts,
+    Death, KernelError, LossCause, MessageId, Outgoing, Received, Sequence, TimedEvents, Transport,
+    write_parts,
 };
 use notebook::Json;
 use tokio::net::UnixStream;
@@ -31,8 +33,8 @@ pub(super) struct LogTransport {
     flushing: Vec<oneshot::Sender<()>>,
     log: LogReader,
     pub(super) read_log: Option<ReadLog>,
-    /// The offset of what is read next from the log itself, once the keeper has gone.
-    unsent: Option<u64>,
+    /// Whether the log itself is read, because the keeper has gone.
+    reads_log: bool,
     session: String,
     /// Why the keeper will not say how executions end.
     loss: Option<LossCause>,
@@ -70,7 +72,17 @@ impl LogTransport {
         let (sender, orphaned) = watch::channel(0);
         let (control, commands) = mpsc::unbounded_channel();
         let is_lost = Arc::<AtomicBool>::default();
-        let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, liveness);
+        let mut log = LogReader {
+            records: RecordReader::at(runs.from),
+            end: runs.end,
+            kernel: runs.kernel,
+            orphaned: sender,
+            followed: Followed::default(),
+            liveness,
+            sequence: Sequence::of_direct_connection(),
+            held: None,
+            how_it_ended: None,
+        };
         let orphans = runs.runs.into_iter().map(|run| {
             let execution = run.announcement.message.clone().map(|message| log.adopt(message));
             (run, execution)
@@ -82,7 +94,7 @@ impl LogTransport {
             flushing: Vec::new(),
             log,
             read_log: None,
-            unsent: None,
+            reads_log: false,
             session: uuid::Uuid::new_v4().to_string(),
             loss: None,
             is_lost: is_lost.clone(),
@@ -110,13 +122,13 @@ impl LogTransport {
                     Some(control) => self.on_control(control),
                     None => return self.finish().await,
                 },
-                flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+                flushed = SinkExt::<Bytes>::flush(&mut self.halves.write), if self.halves.has_queued() => {
                     self.notify_flushed();
                     if flushed.is_err() {
                         return;
                     }
                 }
-                frame = self.halves.read.receive() => if !matches!(frame, Ok(Some(_))) {
+                frame = self.halves.read.try_next() => if !matches!(frame, Ok(Some(_))) {
                     return;
                 },
             }
@@ -125,10 +137,10 @@ impl LogTransport {
 
     fn on_control(&mut self, control: Control) {
         match control {
-            Control::Frame(frame) => self.halves.write.queue(&frame.write()),
+            Control::Frame(frame) => self.halves.queue(&frame),
             Control::Flush(done) => self.flushing.push(done),
         }
-        if !self.halves.write.has_queued() {
+        if !self.halves.has_queued() {
             self.notify_flushed();
         }
     }
@@ -144,21 +156,19 @@ impl LogTransport {
     /// removed its log.
     fn read_unsent(&mut self) -> bool {
         let Some(read_log) = &mut self.read_log else { return false };
-        let from = self.unsent.unwrap_or_else(|| self.log.records.offset());
-        if self.unsent.is_none() {
+        if !std::mem::replace(&mut self.reads_log, true) {
             // A part of a record may have arrived.
-            self.log.records = RecordReader::at(from);
+            self.log.records = RecordReader::at(self.log.records.offset());
         }
-        let Ok(bytes) = read_log(from) else { return false };
+        let Ok(bytes) = read_log(self.log.records.end()) else { return false };
         self.log.records.push(&bytes);
-        self.unsent = Some(from + bytes.len() as u64);
         !bytes.is_empty()
     }
 
-    fn on_frame(&mut self, frame: io::Result<Option<Bytes>>) -> io::Result<()> {
+    fn on_frame(&mut self, frame: io::Result<Option<BytesMut>>) -> io::Result<()> {
         let frame = frame?.ok_or(io::ErrorKind::UnexpectedEof)?;
         self.log.liveness.received(Instant::now());
-        let frame = KeeperFrame::read(frame);
+        let frame = KeeperFrame::read(frame.freeze());
         match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
             KeeperFrame::Records { bytes, .. } => self.log.records.push(&bytes),
             KeeperFrame::Failed { cause } => self.failed = Some(cause),
@@ -173,12 +183,12 @@ impl LogTransport {
     /// The keeper is silent while an execution waits for it.
     async fn on_silence(&mut self) -> io::Result<()> {
         // This program may have been suspended, and the answer may have arrived.
-        if let Ok(frame) = timeout(READ_TIMEOUT, self.halves.read.receive()).await {
+        if let Ok(frame) = timeout(READ_TIMEOUT, self.halves.read.try_next()).await {
             return self.on_frame(frame);
         }
         match self.log.liveness.tick(Instant::now()) {
             // Every version answers a greeting.
-            Some(Silence::Ask) => self.halves.write.queue(&ClientFrame::Hello(hello()).write()),
+            Some(Silence::Ask) => self.halves.queue(&ClientFrame::Hello(hello())),
             Some(Silence::GiveUp) => self.give_up_silent(),
             None => {}
         }
@@ -207,7 +217,7 @@ impl LogTransport {
     async fn progress(&mut self) -> io::Result<()> {
         let deadline = self.log.liveness.deadline();
         tokio::select! {
-            frame = self.halves.read.receive() => self.on_frame(frame),
+            frame = self.halves.read.try_next() => self.on_frame(frame),
             () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
                 self.on_silence().await
             }
@@ -215,7 +225,7 @@ impl LogTransport {
                 self.on_control(control);
                 Ok(())
             }
-            flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+            flushed = SinkExt::<Bytes>::flush(&mut self.halves.write), if self.halves.has_queued() => {
                 self.notify_flushed();
                 flushed
             }
@@ -295,7 +305,7 @@ impl Transport for LogTransport {
         while let Ok(control) = self.control.try_recv() {
             self.on_control(control);
         }
-        let _ = timeout(FINISH_TIMEOUT, self.halves.write.flush()).await;
+        let _ = timeout(FINISH_TIMEOUT, SinkExt::<Bytes>::flush(&mut self.halves.write)).await;
         self.notify_flushed();
     }
 

@@ -30,7 +30,14 @@ pub(super) async fn connect(keeper: &mut Keeper) -> Result<Connection, KernelErr
     keeper.serve(ours);
     let (read_log, restart, process) = (None, false, 1);
     let (ready_timeout, silence_timeout) = (TIMEOUT, TIMEOUT * 100);
-    let connect = Connect { stream, read_log, restart, ready_timeout, process, silence_timeout };
+    let connect = Connect {
+        stream: stream.into_std().unwrap(),
+        read_log,
+        restart,
+        ready_timeout,
+        process,
+        silence_timeout,
+    };
     let listener = UnixListener::bind(keeper.folder.path.join(keeper.client_count.to_string())).unwrap();
     tokio::select! {
         kept = connection::connect(connect) => kept,

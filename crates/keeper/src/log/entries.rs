@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use kernel::LossCause;
-use kernel::log::{Channel, LogEvent, LogRecord, LoggedRun, Peek, RunsInLog};
-use notebook::{CellId, RunId};
+use kernel::log::{Channel, LogEvent, LogRecord, LoggedRun, RunsInLog};
+use kernel::{Event, LossCause, Message};
+use notebook::{CellId, Output, RunId};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::files::read_records;
 
@@ -62,7 +61,7 @@ pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
         runs.read(at, 0, &record);
         Ok(())
     });
-    runs.into_iter().collect()
+    runs.into_all()
 }
 
 /// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
@@ -78,7 +77,7 @@ pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
         }
         Ok(())
     });
-    Some((runs.into_iter().find(|logged| logged.id() == run)?, text))
+    Some((runs.into_all().into_iter().find(|logged| logged.id() == run)?, text))
 }
 
 /// The entry for people that a record about this run makes.
@@ -107,38 +106,26 @@ fn entry(at: SystemTime, record: &LogRecord, run: Option<&LoggedRun>) -> Option<
 }
 
 fn of_message(channel: Channel, parts: &[Bytes], run: Option<&LoggedRun>) -> Option<(LogEntryKind, String)> {
-    let content = || content(parts);
-    Some(match (channel, &*Peek::of(channel, parts).kind) {
-        (Channel::Iopub, "stream") => {
-            let content = content();
-            let is_error = content["name"] == "stderr";
-            let text = content["text"].as_str().filter(|text| !text.is_empty())?;
-            (if is_error { LogEntryKind::Stderr } else { LogEntryKind::Stdout }, text.to_owned())
+    let message = Message::of_parts(channel, parts.to_vec())?;
+    if channel == Channel::Shell && message.header.kind == "execute_reply" && run.is_some() {
+        let status = message.content.to_value()["status"].as_str().unwrap_or_default().to_owned();
+        return Some((LogEntryKind::Event, format!("ended: {status}")));
+    }
+    let Some(Event::Output { output, .. }) = message.published() else { return None };
+    Some(match output {
+        Output::Stream { name, text } => (
+            if name == "stderr" { LogEntryKind::Stderr } else { LogEntryKind::Stdout },
+            text.as_str().into_owned(),
+        ),
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            (LogEntryKind::Result, bundle.text("text/plain")?)
         }
-        (Channel::Iopub, "execute_result" | "display_data") => {
-            (LogEntryKind::Result, content()["data"]["text/plain"].as_str()?.to_owned())
-        }
-        (Channel::Iopub, "error") => {
-            let content = content();
-            let lines = content["traceback"].as_array().into_iter().flatten();
-            let lines: Vec<_> = lines.filter_map(|line| line.as_str()).collect();
-            let short = || format!("{}: {}", text_of(&content["ename"]), text_of(&content["evalue"]));
-            (LogEntryKind::Error, if lines.is_empty() { short() } else { lines.join("\n") })
-        }
-        (Channel::Shell, "execute_reply") if run.is_some() => {
-            (LogEntryKind::Event, format!("ended: {}", text_of(&content()["status"])))
-        }
-        _ => return None,
+        Output::Error { name, value, traceback } => (
+            LogEntryKind::Error,
+            if traceback.is_empty() { format!("{name}: {value}") } else { traceback.join("\n") },
+        ),
+        Output::Other(_) => return None,
     })
-}
-
-/// The content of a message; null if it cannot be read, since kernels send anything.
-fn content(parts: &[Bytes]) -> Value {
-    parts.get(3).and_then(|content| serde_json::from_slice(content).ok()).unwrap_or_default()
-}
-
-fn text_of(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// An event in words.
@@ -160,7 +147,7 @@ fn described(event: &LogEvent) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use kernel::log::Announcement;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

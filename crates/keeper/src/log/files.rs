@@ -5,31 +5,26 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::BytesMut;
 use kernel::log::{LogRecord, RecordReader};
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// The length at which another file is begun.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// How much is read at once where a whole log is read.
+/// How much is read at once.
 const READ_BYTES: usize = 256 * 1024;
 const PREFIX: &str = "log.";
-
-/// Where the files are that readers may need.
-type Segments = Arc<Mutex<VecDeque<u64>>>;
 
 pub(crate) struct Log {
     folder: PathBuf,
     segment_bytes: u64,
     /// The offsets at which the files begin, the oldest first. Never empty.
-    segments: Segments,
+    segments: VecDeque<u64>,
     file: File,
     /// Whether a part of a record is at the end of the file.
     is_torn: bool,
@@ -38,11 +33,10 @@ pub(crate) struct Log {
     buffer: BytesMut,
 }
 
-/// Reads a log at any offset.
+/// Reads a log at any offset, in the process that writes it.
 #[derive(Clone)]
 pub(crate) struct LogReader {
     folder: PathBuf,
-    segments: Segments,
     pub(crate) end: watch::Receiver<u64>,
 }
 
@@ -54,9 +48,7 @@ impl Log {
 
     fn create_with(folder: &Path, segment_bytes: u64) -> io::Result<Self> {
         let file = create_segment(folder, 0)?;
-        let segments = Arc::new(Mutex::new(VecDeque::from([0])));
-        let (folder, end, buffer) = (folder.to_path_buf(), watch::Sender::new(0), BytesMut::new());
-        Ok(Self { folder, segment_bytes, segments, file, is_torn: false, end, buffer })
+        Ok(Self::of(folder, segment_bytes, VecDeque::from([0]), file, 0))
     }
 
     /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
@@ -65,22 +57,31 @@ impl Log {
         mut each: impl FnMut(u64, SystemTime, LogRecord),
     ) -> io::Result<Self> {
         let bases = bases(folder)?;
-        let first = *bases.first().ok_or(io::ErrorKind::NotFound)?;
+        let (Some(first), Some(last)) = (bases.front().copied(), bases.back().copied()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
         let mut records = RecordReader::at(first);
-        for base in &bases {
-            let mut offset = records.offset();
-            records.push(&fs::read(path(folder, *base))?);
-            while let Ok(Some((time, record))) = records.next_record() {
+        let read = read_on(
+            |offset| read_piece(folder, offset),
+            &mut records,
+            |offset, time, record| {
                 each(offset, time, record);
-                offset = records.offset();
-            }
+                Ok(())
+            },
+        );
+        if let Err(error) = read
+            && error.kind() != io::ErrorKind::InvalidData
+        {
+            return Err(error);
         }
-        let last = *bases.last().unwrap_or(&first);
         let file = File::options().append(true).open(path(folder, last))?;
         file.set_len(records.offset().saturating_sub(last))?;
-        let (segments, end) = (Arc::new(Mutex::new(bases.into())), watch::Sender::new(records.offset()));
-        let (folder, buffer) = (folder.to_path_buf(), BytesMut::new());
-        Ok(Self { folder, segment_bytes: SEGMENT_BYTES, segments, file, is_torn: false, end, buffer })
+        Ok(Self::of(folder, SEGMENT_BYTES, bases, file, records.offset()))
+    }
+
+    fn of(folder: &Path, segment_bytes: u64, segments: VecDeque<u64>, file: File, end: u64) -> Self {
+        let (folder, end, buffer) = (folder.to_path_buf(), watch::Sender::new(end), BytesMut::new());
+        Self { folder, segment_bytes, segments, file, is_torn: false, end, buffer }
     }
 
     /// Appends a record. Returns the offset at which it begins.
@@ -105,7 +106,7 @@ impl Log {
             match create_segment(&self.folder, end) {
                 Ok(file) => {
                     self.file = file;
-                    self.segments.lock().push_back(end);
+                    self.segments.push_back(end);
                 }
                 Err(error) => tracing::warn!(%error, "the log goes on in one file"),
             }
@@ -138,14 +139,13 @@ impl Log {
 
     /// How many bytes are kept.
     pub(crate) fn size(&self) -> u64 {
-        self.end() - self.segments.lock().front().copied().unwrap_or_default()
+        self.end() - self.segments.front().copied().unwrap_or_default()
     }
 
     /// Removes the files that hold nothing from `offset` on.
     pub(crate) fn forget_before(&mut self, offset: u64) {
-        let mut segments = self.segments.lock();
-        while segments.get(1).is_some_and(|next| *next <= offset) {
-            let Some(oldest) = segments.pop_front() else { return };
+        while self.segments.get(1).is_some_and(|next| *next <= offset) {
+            let Some(oldest) = self.segments.pop_front() else { return };
             if let Err(error) = fs::remove_file(path(&self.folder, oldest)) {
                 tracing::warn!(%error, "a part of the log cannot be removed");
             }
@@ -153,30 +153,22 @@ impl Log {
     }
 
     pub(crate) fn reader(&self) -> LogReader {
-        let (folder, segments) = (self.folder.clone(), self.segments.clone());
-        LogReader { folder, segments, end: self.end.subscribe() }
+        LogReader { folder: self.folder.clone(), end: self.end.subscribe() }
     }
 
     /// The offset at which the newest file begins.
     fn newest(&self) -> u64 {
-        self.segments.lock().back().copied().unwrap_or_default()
+        self.segments.back().copied().unwrap_or_default()
     }
 }
 
 impl LogReader {
-    /// What is in the log from `offset` on, at most `limit` bytes, and nothing at its end. Fails if that is forgotten.
-    pub(crate) fn read(&self, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
-        let (base, next) = {
-            let segments = self.segments.lock();
-            let at = segments.partition_point(|base| *base <= offset);
-            let base = at.checked_sub(1).and_then(|at| segments.get(at)).copied();
-            (base.ok_or(io::ErrorKind::NotFound)?, segments.get(at).copied())
-        };
-        let end = next.unwrap_or_else(|| *self.end.borrow());
-        let length = usize::try_from(end.saturating_sub(offset)).unwrap_or(limit).min(limit);
-        let mut bytes = vec![0; length];
-        File::open(path(&self.folder, base))?.read_exact_at(&mut bytes, offset - base)?;
-        Ok(bytes)
+    /// A piece of the log from `offset` on, where there is more. Fails if that is forgotten.
+    pub(crate) fn read(&self, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = read_piece(&self.folder, offset)?;
+        // Behind it may be a part of a record that could not be written.
+        bytes.truncate(usize::try_from(self.end.borrow().saturating_sub(offset)).unwrap_or(usize::MAX));
+        if bytes.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(bytes) }
     }
 }
 
@@ -186,34 +178,50 @@ pub(crate) fn read_records(
     folder: &Path,
     mut each: impl FnMut(SystemTime, LogRecord) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; READ_BYTES];
-    for base in bases(folder)? {
-        let mut file = match File::open(path(folder, base)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        // No record goes on in the next file.
-        let mut records = RecordReader::at(base);
-        loop {
-            let length = file.read(&mut buffer)?;
-            if length == 0 {
-                break;
+    let mut records = RecordReader::at(oldest(folder)?);
+    loop {
+        match read_on(|offset| read_piece(folder, offset), &mut records, |_, at, record| each(at, record)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && oldest(folder)? > records.offset() => {
+                records = RecordReader::at(oldest(folder)?);
             }
-            records.push(&buffer[..length]);
-            while let Some((time, record)) = records.next_record().map_err(io::Error::other)? {
-                each(time, record)?;
-            }
+            read => return read.map(drop),
         }
     }
-    Ok(())
+}
+
+/// Reads the records that follow, each with its offset, until there are no more or `each` fails. Returns whether there was anything.
+pub(super) fn read_on(
+    read_piece: impl Fn(u64) -> io::Result<Vec<u8>>,
+    records: &mut RecordReader,
+    mut each: impl FnMut(u64, SystemTime, LogRecord) -> io::Result<()>,
+) -> io::Result<bool> {
+    let begin = records.end();
+    loop {
+        let piece = read_piece(records.end())?;
+        if piece.is_empty() {
+            return Ok(records.end() > begin);
+        }
+        records.push(&piece);
+        let mut offset = records.offset();
+        let malformed = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        while let Some((time, record)) = records.next_record().map_err(malformed)? {
+            each(offset, time, record)?;
+            offset = records.offset();
+        }
+    }
 }
 
 /// Reads a piece of the log in `folder` from `offset` on; nothing at its end. Fails if that is forgotten.
 pub(crate) fn read_piece(folder: &Path, offset: u64) -> io::Result<Vec<u8>> {
-    let bases = bases(folder)?;
-    let base = bases.into_iter().rfind(|base| *base <= offset).ok_or(io::ErrorKind::NotFound)?;
-    read_from(&File::open(path(folder, base))?, offset - base)
+    let mut piece = Err(io::ErrorKind::NotFound.into());
+    // The last of them has it, unless that was made and could not be used.
+    for base in bases(folder)?.into_iter().rev().filter(|base| *base <= offset) {
+        piece = Ok(read_from(&File::open(path(folder, base))?, offset - base)?);
+        if piece.as_ref().is_ok_and(|piece| !piece.is_empty()) {
+            break;
+        }
+    }
+    piece
 }
 
 /// The bytes of a file from `offset` on, at most [`READ_BYTES`].
@@ -226,15 +234,15 @@ pub(super) fn read_from(file: &File, offset: u64) -> io::Result<Vec<u8>> {
 
 /// The offset at which the log in `folder` begins. Fails if there is none.
 pub(super) fn oldest(folder: &Path) -> io::Result<u64> {
-    Ok(*bases(folder)?.first().ok_or(io::ErrorKind::NotFound)?)
+    Ok(*bases(folder)?.front().ok_or(io::ErrorKind::NotFound)?)
 }
 
 /// The offsets at which the files of a log begin, the oldest first.
-fn bases(folder: &Path) -> io::Result<Vec<u64>> {
+fn bases(folder: &Path) -> io::Result<VecDeque<u64>> {
     let mut bases: Vec<u64> =
         fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
     bases.sort_unstable();
-    Ok(bases)
+    Ok(bases.into())
 }
 
 fn path(folder: &Path, base: u64) -> PathBuf {
@@ -262,18 +270,16 @@ mod tests {
     /// The numbers of the records from an offset on.
     fn read(log: &Log, from: u64) -> Vec<LogRecord> {
         let (reader, mut records, mut all) = (log.reader(), RecordReader::at(from), Vec::new());
-        let mut offset = from;
-        loop {
-            let bytes = reader.read(offset, 77).unwrap();
-            if bytes.is_empty() {
-                return all;
-            }
-            offset += bytes.len() as u64;
-            records.push(&bytes);
-            while let Some((_, record)) = records.next_record().unwrap() {
-                all.push(record);
+        while records.end() < log.end() {
+            let bytes = reader.read(records.end()).unwrap();
+            for part in bytes.chunks(77) {
+                records.push(part);
+                while let Some((_, record)) = records.next_record().unwrap() {
+                    all.push(record);
+                }
             }
         }
+        all
     }
 
     fn files(folder: &Path) -> usize {
@@ -291,7 +297,7 @@ mod tests {
             let expected: Vec<_> = (first..30).map(record).collect();
             assert_eq!(read(&log, offsets[first]), expected);
         }
-        assert!(log.reader().read(log.end(), 10).unwrap().is_empty());
+        assert!(log.reader().read(log.end()).is_err());
         for entry in fs::read_dir(folder.path()).unwrap() {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
@@ -321,7 +327,7 @@ mod tests {
         log.forget_before(offsets[20]);
         assert!(files(folder.path()) < before && log.size() < size);
         assert_eq!(read(&log, offsets[20]).len(), 10);
-        assert_eq!(log.reader().read(0, 10).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(log.reader().read(0).unwrap_err().kind(), io::ErrorKind::NotFound);
         log.forget_before(log.end());
         assert_eq!(files(folder.path()), 1);
         log.append(&record(30), SystemTime::now()).unwrap();
@@ -365,19 +371,6 @@ mod tests {
         })
         .unwrap();
         assert_eq!(seen, (0..10).map(record).collect::<Vec<_>>());
-        let (mut offset, mut records, mut again) = (0, RecordReader::default(), Vec::new());
-        loop {
-            let bytes = read_piece(folder.path(), offset).unwrap();
-            if bytes.is_empty() {
-                break;
-            }
-            offset += bytes.len() as u64;
-            records.push(&bytes);
-            while let Some((_, record)) = records.next_record().unwrap() {
-                again.push(record);
-            }
-        }
-        assert_eq!(again, seen);
         let enough = read_records(folder.path(), |_, _| Err(io::ErrorKind::BrokenPipe.into()));
         assert_eq!(enough.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

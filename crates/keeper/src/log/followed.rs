@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use kernel::log::{LoggedRun, RecordReader, RunsInLog};
 
-use super::files::{oldest, read_from, read_piece};
+use super::files::{oldest, read_from, read_on, read_piece};
 
 /// Reads a log from its beginning, and then what is added.
 pub struct LogFollower {
     source: Source,
     /// `None` before the first reading, and when what was to be read is forgotten.
-    offset: Option<u64>,
-    records: RecordReader,
+    records: Option<RecordReader>,
     runs: RunsInLog,
 }
 
@@ -61,39 +60,28 @@ impl LogFollower {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, offset: None, records: RecordReader::default(), runs: RunsInLog::default() }
+        Self { source, records: None, runs: RunsInLog::default() }
     }
 
     /// Reads what was added, up to the end. Returns whether that was anything.
     pub fn read(&mut self) -> io::Result<bool> {
-        let mut offset = match self.offset {
-            Some(offset) => offset,
-            None => self.source.oldest()?,
+        let mut records = match self.records.take() {
+            Some(records) => records,
+            None => {
+                self.runs = RunsInLog::with_outputs();
+                RecordReader::at(self.source.oldest()?)
+            }
         };
-        if self.offset.is_none() {
-            (self.records, self.runs) = (RecordReader::at(offset), RunsInLog::with_outputs());
-        }
-        let mut is_changed = false;
-        loop {
-            let piece = match self.source.read_piece(offset) {
-                Ok(piece) => piece,
-                Err(error) => {
-                    // The keeper has forgotten it; the next reading begins with what is there.
-                    self.offset = None;
-                    return Err(error);
-                }
-            };
-            if piece.is_empty() {
-                break;
-            }
-            offset += piece.len() as u64;
-            self.records.push(&piece);
-            while let Some((at, record)) = self.records.next_record().map_err(io::Error::other)? {
+        // If the keeper has forgotten it, the next reading begins with what is there.
+        let is_changed = read_on(
+            |offset| self.source.read_piece(offset),
+            &mut records,
+            |_, at, record| {
                 self.runs.read(at, 0, &record);
-            }
-            is_changed = true;
-        }
-        self.offset = Some(offset);
+                Ok(())
+            },
+        )?;
+        self.records = Some(records);
         Ok(is_changed)
     }
 

@@ -6,42 +6,20 @@
 //! See `google/colab/_message.py` in <https://github.com/googlecolab/colabtools>.
 
 use jupyter_protocol::{JupyterMessage, UnknownMessage};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::messages::json_string::{Lenient, Short};
 use crate::messages::{Channel, Message, Outgoing};
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Metadata {
-    colab_request_type: Short,
-    /// A number or a string, by the version. Missing if the code waits for no answer.
-    colab_msg_id: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Content {
-    request: Lenient<Authorization>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Authorization {
-    #[serde(rename = "authType")]
-    kind: Short,
-}
 
 /// The answer to a `colab_request`; `None` if it expects none.
 pub(super) fn refusal(request: &Message) -> serde_json::Result<Option<Outgoing>> {
-    let metadata: Metadata = serde_json::from_slice(&request.metadata)?;
-    let Some(id) = metadata.colab_msg_id else { return Ok(None) };
-    // Whatever it is, the code waits for an answer.
-    let content: Content = request.content.decode().unwrap_or_default();
-    let Some(error) = reason(&metadata.colab_request_type.0, &content.request.0.kind.0) else {
-        return Ok(None);
-    };
+    let metadata: Value = serde_json::from_slice(&request.metadata)?;
+    // A number or a string, by the version. Missing if the code waits for no answer.
+    let Some(id) = metadata.get("colab_msg_id").filter(|id| !id.is_null()) else { return Ok(None) };
+    let content: Value = request.content.decode().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, authorization) =
+        (text(&metadata["colab_request_type"]), text(&content["request"]["authType"]));
+    let Some(error) = reason(&kind, &authorization) else { return Ok(None) };
     // The code compares the id with `==`, so it keeps its type.
     let value = json!({ "type": "colab_reply", "colab_msg_id": id, "error": error });
     // No `InputReply`: that has a text as its value.
@@ -67,12 +45,6 @@ fn reason(kind: &str, authorization: &str) -> Option<&'static str> {
         ("cell_javascript_eval", _) => {
             "JavaScript cannot run here, because no Colab page in a browser runs this cell: use Python, and copy files with the \
              notebook's tools instead of uploading or downloading them in the page."
-        }
-        ("add_scratch_cell", _) => {
-            "A scratch cell cannot be added here, because no Colab page in a browser runs this cell: add a cell to the notebook instead."
-        }
-        ("register_snippets", _) => {
-            "Snippets cannot be registered here, because no Colab page in a browser runs this cell: copy their code into a cell instead."
         }
         // The field for the input of a shell command.
         ("cell_display_stdin" | "cell_update_stdin" | "cell_remove_stdin", _) => return None,

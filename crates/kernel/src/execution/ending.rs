@@ -14,7 +14,7 @@ impl Executions {
         self.end(outcome);
         self.status = Status::Idle;
         self.process.ended();
-        self.widgets.clear();
+        self.widgets.widgets.clear();
     }
 
     /// The kernel will never get this request.
@@ -27,7 +27,7 @@ impl Executions {
         *self.memory_handler.lock() = Handler::Unknown;
         self.status = Status::Starting;
         self.process.restarted();
-        self.widgets.clear();
+        self.widgets.widgets.clear();
         for id in self.unfinished(|request| request.stage == Stage::Started && request.late_until.is_none()) {
             self.finish(&id, |_| (Vec::new(), Outcome::KernelDied { how: Death::Replaced }));
         }

@@ -68,9 +68,10 @@ pub enum Event {
 }
 
 /// What the kernel does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Status {
     Starting,
+    #[default]
     Idle,
     /// It runs code, for us or for another client.
     Busy,

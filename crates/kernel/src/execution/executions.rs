@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::late_output::PublishOrder;
 use super::loss_check::LossCheck;
-use super::process::{Process, ProcessWatch};
+use super::process::ProcessWatch;
 use super::request::Request;
 use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
@@ -21,7 +21,8 @@ use crate::{Event, MessageId, Sink, Status};
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
 pub(super) const KEPT: usize = 64;
 
-/// The executions of one connection.
+/// The executions of one connection; at first none, on a kernel that is ready.
+#[derive(Default)]
 pub(crate) struct Executions {
     pub(super) known: HashMap<MessageId, Request>,
     /// Those of `known` that are over, the oldest first.
@@ -35,104 +36,38 @@ pub(crate) struct Executions {
     pub(super) probe: Option<(String, u64)>,
     pub(super) probe_at: Option<Instant>,
     pub(super) loss_check: LossCheck,
-    pub(super) silence_check: SilenceCheck,
+    pub(crate) silence_check: SilenceCheck,
     pub(super) order: PublishOrder,
     /// Another client that connects may get the kernel's replies to us, and our requests are lost.
-    pub(super) can_be_superseded: bool,
-    is_superseded: Arc<AtomicBool>,
+    pub(crate) can_be_superseded: bool,
+    /// Shared with the client; set before an execution that shows it ends.
+    pub(crate) is_superseded: Arc<AtomicBool>,
     /// A reconnect was already tried in this silence.
     pub(super) is_renewed: bool,
     /// What the kernel reported last.
-    pub(super) status: Status,
+    pub(crate) status: Status,
     /// How many requests there had been when the kernel was last replaced.
     pub(super) replaced_after: u64,
-    pub(super) process: ProcessWatch,
+    pub(crate) process: ProcessWatch,
     /// The kernel publishes `execute_input`, as the protocol demands. Not all do.
     pub(super) publishes_input: bool,
-    pub(super) input_requests: InputRequests,
+    pub(crate) input_requests: InputRequests,
     /// Our latest requests that belong to no execution. Their `busy` and `idle` say nothing about what the kernel runs.
     pub(super) asked: VecDeque<String>,
-    pub(super) memory_handler: HandlerState,
+    /// Shared with the client; reset when the kernel is a new process.
+    pub(crate) memory_handler: HandlerState,
     /// The widgets that take outputs, by their comms, each with its request. The last one of a request takes them.
     pub(super) captures: Vec<(String, String)>,
     pub(super) widgets: WidgetUpdates,
 }
 
 impl Executions {
-    /// No executions, on a kernel that is ready.
-    pub(crate) fn new(input_requests: InputRequests) -> Self {
-        Self {
-            known: HashMap::new(),
-            finished: VecDeque::new(),
-            ending: VecDeque::new(),
-            running: 0,
-            requests: 0,
-            probe: None,
-            probe_at: None,
-            loss_check: LossCheck::default(),
-            silence_check: SilenceCheck::default(),
-            order: PublishOrder::default(),
-            can_be_superseded: false,
-            is_superseded: Arc::default(),
-            is_renewed: false,
-            status: Status::Idle,
-            replaced_after: 0,
-            process: ProcessWatch::default(),
-            publishes_input: false,
-            input_requests,
-            asked: VecDeque::new(),
-            memory_handler: HandlerState::default(),
-            captures: Vec::new(),
-            widgets: WidgetUpdates::default(),
-        }
-    }
-
-    /// Shared with the client.
-    pub(crate) fn process(&self) -> Process {
-        self.process.shared()
-    }
-
-    /// The kernel was this process when the connection was made.
-    pub(crate) fn begin_with(&mut self, process: Option<String>) {
-        self.process.begin_with(process);
-    }
-
-    /// From now on no message of the kernel means that another process has taken its place.
-    pub(crate) fn trust_process_end(&mut self) {
-        self.process.is_end_reported = true;
-    }
-
-    /// An earlier connection to this kernel spoke to this process; `None` if that has ended.
-    pub(crate) fn follow_process(&mut self, earlier: Option<String>) {
-        self.process.follow(earlier);
-    }
-
-    /// Shared with the client; reset when the kernel is a new process.
-    pub(crate) fn memory_handler(&self) -> HandlerState {
-        self.memory_handler.clone()
-    }
-
     /// A request is about to be sent that belongs to no execution.
     pub(crate) fn asked(&mut self, id: &str) {
         if self.asked.len() == KEPT {
             self.asked.pop_front();
         }
         self.asked.push_back(id.to_owned());
-    }
-
-    /// From now on a kernel that runs code and is silent is asked whether it still exists.
-    pub(crate) fn watch_for_silence(&mut self, now: Instant) {
-        self.silence_check.watch(now);
-    }
-
-    /// From now on replies may go to another client, and requests nowhere.
-    pub(crate) fn watch_for_superseding(&mut self) {
-        self.can_be_superseded = true;
-    }
-
-    /// Shared with the client; set before an execution that shows it ends.
-    pub(crate) fn superseded_flag(&self) -> Arc<AtomicBool> {
-        self.is_superseded.clone()
     }
 
     pub(super) fn is_superseded(&self) -> bool {
@@ -149,11 +84,6 @@ impl Executions {
         for request in self.known.values_mut() {
             request.notify(Event::Disconnected { cause: cause.map(str::to_owned) });
         }
-    }
-
-    /// The kernel works on something that was asked before this connection was made.
-    pub(crate) fn assume_busy(&mut self) {
-        self.status = Status::Busy;
     }
 
     /// Somebody has answered the `input_request` of this id.

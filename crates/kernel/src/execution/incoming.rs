@@ -90,7 +90,7 @@ impl Executions {
                 // before it starts.
                 if is_other_process && !self.process.is_end_reported {
                     *self.memory_handler.lock() = Handler::Unknown;
-                    self.widgets.clear();
+                    self.widgets.widgets.clear();
                     self.end(&Outcome::KernelDied { how: Death::Replaced });
                 }
             }
@@ -150,7 +150,7 @@ impl Executions {
                 self.order.late();
             }
             let parent = message.parent.id.as_str();
-            if let Some((comm, _)) = self.captures.iter().rev().find(|(_, id)| id == parent) {
+            if let Some((comm, _)) = self.captures.iter().rfind(|(_, id)| id == parent) {
                 self.widgets.capture(comm, &event, now);
             }
             request.publish(event);
@@ -165,23 +165,17 @@ impl Executions {
         let before = self.captures.iter().position(|(known, _)| *known == comm);
         let before = before.map(|index| self.captures.remove(index).1);
         // Outputs captured by an unknown widget would be lost.
-        let takes = self.known.contains_key(message.as_str()) && self.widgets.can_capture(&comm);
+        let takes = self.known.contains_key(message.as_str()) && self.widgets.widgets.is_output(&comm);
         if takes {
             self.captures.push((comm, message.clone()));
         }
         for id in before.into_iter().chain(takes.then_some(message)) {
-            let by = self.captured_by(&id).map(str::to_owned);
+            let by = self.captures.iter().rfind(|(_, of)| *of == id).map(|(comm, _)| comm.clone());
             if let Some(request) = self.known.get_mut(id.as_str()) {
                 request.emit(Event::Captured(by));
             }
         }
         Ok(())
-    }
-
-    /// The widget that takes what is published for this request.
-    fn captured_by(&self, request: &str) -> Option<&str> {
-        let last = self.captures.iter().rev().find(|(_, id)| id == request);
-        last.map(|(comm, _)| comm.as_str())
     }
 
     /// A display belongs to the execution that made it, whichever execution updates it.

@@ -57,16 +57,7 @@ impl OutputArea {
                 self.widget_state = Some(state);
                 is_other
             }
-            Event::Busy
-            | Event::Restarted
-            | Event::Started { .. }
-            | Event::InputWanted { .. }
-            | Event::InputAnswered
-            | Event::Disconnected { .. }
-            | Event::Idle
-            | Event::ExitRequested { .. }
-            | Event::Changed(_)
-            | Event::Finished(_) => false,
+            _ => false,
         }
     }
 
@@ -146,9 +137,7 @@ impl OutputArea {
         }
         is_changed
     }
-}
 
-impl OutputArea {
     /// Shows in each output of a widget what a person sees of it, instead of what it was when it was displayed.
     fn update_widget(&mut self, model_id: &str, text: &str) -> bool {
         let mut is_changed = false;

@@ -19,12 +19,13 @@ pub(crate) type Process = Arc<Mutex<KernelProcess>>;
 
 /// Whether another process has taken the place of the one that ran the last execution.
 #[derive(Debug, Default)]
-pub(super) struct ProcessWatch {
-    process: Process,
+pub(crate) struct ProcessWatch {
+    /// Shared with the client.
+    pub(crate) process: Process,
     /// The next execution is the first of a process, after others that an earlier process has run.
     is_restarted: bool,
     /// The owner of the kernel's process reports its end, so that no message of the kernel is needed to know of it.
-    pub(super) is_end_reported: bool,
+    pub(crate) is_end_reported: bool,
     /// The count that the kernel gave last.
     count: Option<u64>,
     /// How many requests there had been when the kernel announced its end, and how those end that it interrupts because of it.
@@ -32,17 +33,13 @@ pub(super) struct ProcessWatch {
 }
 
 impl ProcessWatch {
-    pub(super) fn shared(&self) -> Process {
-        self.process.clone()
-    }
-
     /// The kernel was this process when the connection was made.
-    pub(super) fn begin_with(&mut self, session: Option<String>) {
+    pub(crate) fn begin_with(&mut self, session: Option<String>) {
         *self.process.lock() = KernelProcess::known(session);
     }
 
     /// An earlier connection spoke to this process; `None` if that has ended.
-    pub(super) fn follow(&mut self, earlier: Option<String>) {
+    pub(crate) fn follow(&mut self, earlier: Option<String>) {
         let mut process = self.process.lock();
         match (process.id(), earlier) {
             (_, None) => self.is_restarted = true,

@@ -169,7 +169,8 @@ impl Request {
             return (Vec::new(), self.interrupted());
         }
         let may_show_error = self.error.is_none();
-        let (exit, changes) = (reply.exit(), reply.take_changes());
+        let exit = reply.exit.map(|keeps_kernel| Event::ExitRequested { keeps_kernel });
+        let changes = reply.changes.take().map(Event::Changed);
         let (outputs, outcome) = reply.into_end(may_show_error);
         let outputs =
             outputs.into_iter().map(|shown| output(shown, None)).chain(exit).chain(changes).collect();

@@ -13,14 +13,15 @@ use crate::messages::{Channel, Outgoing};
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
-pub(super) struct SilenceCheck {
+pub(crate) struct SilenceCheck {
     /// None where it is not watched.
     silent_since: Option<Instant>,
     is_asked: bool,
 }
 
 impl SilenceCheck {
-    pub(super) fn watch(&mut self, now: Instant) {
+    /// From now on a kernel that runs code and is silent is asked whether it still exists.
+    pub(crate) fn watch(&mut self, now: Instant) {
         self.silent_since = Some(now);
     }
 

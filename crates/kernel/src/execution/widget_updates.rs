@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The widgets of the kernel, and when to tell of their changes.
 #[derive(Debug, Default)]
 pub(super) struct WidgetUpdates {
-    widgets: Widgets,
+    pub(super) widgets: Widgets,
     /// When executions were last notified.
     told_at: Option<Instant>,
     pub(super) due_at: Option<Instant>,
@@ -29,11 +29,6 @@ impl WidgetUpdates {
     fn changed(&mut self, now: Instant) {
         let at = self.told_at.map_or(now, |told_at| now.max(told_at + PAUSE));
         self.due_at.get_or_insert(at);
-    }
-
-    /// Whether an `Output` widget of this comm is known.
-    pub(super) fn can_capture(&self, comm: &str) -> bool {
-        self.widgets.is_output(comm)
     }
 
     /// An `Output` widget takes what an execution has published.
@@ -46,16 +41,6 @@ impl WidgetUpdates {
         if is_changed {
             self.changed(now);
         }
-    }
-
-    /// What a notebook keeps as `widgets` if all models are kept.
-    pub(super) fn all(&self) -> Option<Json> {
-        Some(all_widgets(&self.widgets.saved_all()?))
-    }
-
-    /// The kernel is another process.
-    pub(super) fn clear(&mut self) {
-        self.widgets.clear();
     }
 
     /// The events for an execution about what it shows.
@@ -71,6 +56,14 @@ impl WidgetUpdates {
         shown.collect()
     }
 
+    /// Reports changes of what an execution shows, and the state to be saved at its end and of changes that come later.
+    fn report(&self, request: &mut Request, is_end: bool) {
+        let events = self.events(request);
+        let has_later = request.is_finished() && !events.is_empty();
+        let state = self.state(request).filter(|_| is_end || has_later);
+        events.into_iter().chain(state).for_each(|event| request.emit(event));
+    }
+
     /// The state to be saved of what an execution shows.
     fn state(&self, request: &Request) -> Option<Event> {
         if request.widgets.is_empty() {
@@ -84,7 +77,7 @@ impl WidgetUpdates {
 impl Executions {
     /// The state of all widgets, those that are closed included, as a notebook keeps it.
     pub(crate) fn widget_state(&self) -> Option<Json> {
-        self.widgets.all()
+        Some(all_widgets(&self.widgets.widgets.saved_all()?))
     }
 
     /// Takes a message about a comm, whatever request it belongs to.
@@ -122,19 +115,15 @@ impl Executions {
     }
 
     fn report_widgets(&mut self) {
-        for request in self.known.values_mut().filter(|request| !request.widgets.is_empty()) {
-            let events = self.widgets.events(request);
-            let state = self.widgets.state(request).filter(|_| request.is_finished() && !events.is_empty());
-            events.into_iter().chain(state).for_each(|event| request.emit(event));
+        for request in self.known.values_mut() {
+            self.widgets.report(request, false);
         }
     }
 
     /// The last word about widgets before an execution ends.
     pub(super) fn conclude_widgets(&mut self, id: &MessageId) {
-        if let Some(request) = self.known.get_mut(id).filter(|request| !request.widgets.is_empty()) {
-            let events = self.widgets.events(request);
-            let state = self.widgets.state(request);
-            events.into_iter().chain(state).for_each(|event| request.emit(event));
+        if let Some(request) = self.known.get_mut(id) {
+            self.widgets.report(request, true);
         }
     }
 }

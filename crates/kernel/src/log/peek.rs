@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::messages::Channel;
+use crate::messages::content::Status;
+use crate::messages::{Channel, HeaderFields};
 
 /// What is read of a message for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,19 +17,6 @@ pub struct Peek {
     pub parent: String,
     /// The `execution_state` of a `status`.
     pub state: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Header {
-    msg_id: Option<String>,
-    msg_type: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Status {
-    execution_state: Option<String>,
 }
 
 impl Peek {
@@ -49,10 +37,10 @@ impl Peek {
         fn read<'a, T: Deserialize<'a> + Default>(part: Option<&'a Bytes>) -> T {
             part.and_then(|part| serde_json::from_slice(part).ok()).unwrap_or_default()
         }
-        let (header, parent): (Header, Header) = (read(parts.first()), read(parts.get(1)));
+        let (header, parent): (HeaderFields, HeaderFields) = (read(parts.first()), read(parts.get(1)));
         let kind = header.msg_type.unwrap_or_default();
         let state = if channel == Channel::Iopub && kind == "status" {
-            read::<Status>(parts.get(3)).execution_state
+            Some(read::<Status>(parts.get(3)).execution_state.0).filter(|state| !state.is_empty())
         } else {
             None
         };

@@ -14,11 +14,14 @@ use std::time::{Duration, SystemTime};
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use notebook::RunId;
 use serde::{Deserialize, Serialize};
+use tokio_util::codec::{Decoder as _, LengthDelimitedCodec};
 
-use super::frame::{FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES};
 use crate::messages::{Channel, MessageId};
 use crate::{Death, LossCause, Outcome};
 
+/// The longest frame or record. A message of the kernel is no longer than a Jupyter server takes.
+const MAX_FRAME_BYTES: usize = 1 << 30;
+const LENGTH_BYTES: usize = 4;
 /// The time and the kind.
 const HEAD_BYTES: usize = 9;
 
@@ -29,20 +32,20 @@ const EVENT: u8 = 3;
 const ACKNOWLEDGED: u8 = 4;
 const STORED: u8 = 5;
 
-/// Bytes that are no record, or no frame of a protocol in the same form.
+/// Bytes that are no record, or no frame of a protocol in the same form; the cause is for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FormatError {
-    #[error("a frame of {length} bytes exceeds the limit of {MAX_FRAME_BYTES}")]
-    TooLong { length: usize },
-    #[error("a frame cannot be read: {cause}")]
-    Malformed { cause: String },
-}
+#[error("a frame cannot be read: {0}")]
+pub struct FormatError(String);
 
 impl FormatError {
-    /// The error of what has another form than it should; `cause` is for people.
-    pub fn malformed(cause: &impl ToString) -> Self {
-        Self::Malformed { cause: cause.to_string() }
+    pub fn new(cause: impl ToString) -> Self {
+        Self(cause.to_string())
     }
+}
+
+/// Frames on a byte stream: the length in four bytes, big-endian, then as many bytes.
+pub fn frames() -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME_BYTES).new_codec()
 }
 
 /// The details of a run, for whoever reads the log later. Written before the request of the run is sent.
@@ -147,17 +150,17 @@ impl LogRecord {
     /// Reads a record without its length. `None` for a kind that is not known.
     fn read(mut bytes: Bytes) -> Result<Option<(SystemTime, Self)>, FormatError> {
         if bytes.len() < HEAD_BYTES {
-            return Err(FormatError::malformed(&"a record without a kind"));
+            return Err(FormatError::new("a record without a kind"));
         }
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(bytes.get_u64());
         let record = match bytes.get_u8() {
-            kind @ (FROM_KERNEL | TO_KERNEL) => {
+            FROM_KERNEL => {
                 let (channel, parts) = read_message(&mut bytes)?;
-                if kind == FROM_KERNEL {
-                    Self::FromKernel { channel, parts }
-                } else {
-                    Self::ToKernel { channel, parts }
-                }
+                Self::FromKernel { channel, parts }
+            }
+            TO_KERNEL => {
+                let (channel, parts) = read_message(&mut bytes)?;
+                Self::ToKernel { channel, parts }
             }
             NOTE => Self::Announced(read_json(&bytes)?),
             EVENT => Self::Event(serde_json::from_slice(&bytes).unwrap_or(LogEvent::Unknown)),
@@ -171,7 +174,7 @@ impl LogRecord {
 
 /// The JSON of a record or a frame.
 pub fn read_json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FormatError> {
-    serde_json::from_slice(bytes).map_err(|error| FormatError::malformed(&error))
+    serde_json::from_slice(bytes).map_err(FormatError::new)
 }
 
 /// Appends a record or a frame that is JSON behind its kind.
@@ -185,12 +188,7 @@ pub fn put_json(kind: u8, value: &impl Serialize, out: &mut BytesMut) {
 pub fn put_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
     out.put_u8(kind);
     out.reserve(5 + parts.iter().map(|part| LENGTH_BYTES + part.len()).sum::<usize>());
-    out.put_u8(match channel {
-        Channel::Shell => 0,
-        Channel::Control => 1,
-        Channel::Stdin => 2,
-        Channel::Iopub => 3,
-    });
+    out.put_u8(channel as u8);
     out.put_u32(u32::try_from(parts.len()).unwrap_or(u32::MAX));
     for part in parts {
         out.put_u32(u32::try_from(part.len()).unwrap_or(u32::MAX));
@@ -200,17 +198,14 @@ pub fn put_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesM
 
 /// Takes a message off `bytes`; its parts are slices of them. Fails if they are too few, or name no channel.
 pub fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FormatError> {
-    let too_short = || FormatError::malformed(&"a message is shorter than it says");
+    let too_short = || FormatError::new("a message is shorter than it says");
     if bytes.len() < 5 {
         return Err(too_short());
     }
-    let channel = match bytes.get_u8() {
-        0 => Channel::Shell,
-        1 => Channel::Control,
-        2 => Channel::Stdin,
-        3 => Channel::Iopub,
-        other => return Err(FormatError::malformed(&format!("there is no channel {other}"))),
-    };
+    let number = bytes.get_u8();
+    let channels = [Channel::Shell, Channel::Control, Channel::Stdin, Channel::Iopub];
+    let channel = channels.into_iter().find(|channel| *channel as u8 == number);
+    let channel = channel.ok_or_else(|| FormatError::new(format!("there is no channel {number}")))?;
     let mut parts = Vec::new();
     for _ in 0..bytes.get_u32() {
         if bytes.len() < LENGTH_BYTES {
@@ -226,22 +221,26 @@ pub fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FormatEr
 }
 
 /// Cuts a log into records, however it arrives.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RecordReader {
-    frames: FrameReader,
-    /// The offset in the log of what comes next.
+    frames: LengthDelimitedCodec,
+    buffer: BytesMut,
+    /// The offset in the log of the next record.
     offset: u64,
+    /// The offset behind what was added.
+    end: u64,
 }
 
 impl RecordReader {
     /// For a log that is read from `offset` on, where a record begins.
     pub fn at(offset: u64) -> Self {
-        Self { frames: FrameReader::default(), offset }
+        Self { frames: frames(), buffer: BytesMut::new(), offset, end: offset }
     }
 
     /// Adds what comes next in the log.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.frames.buffer().extend_from_slice(bytes);
+        self.buffer.extend_from_slice(bytes);
+        self.end += bytes.len() as u64;
     }
 
     /// The offset behind the last record that was returned or skipped.
@@ -249,11 +248,16 @@ impl RecordReader {
         self.offset
     }
 
+    /// The offset behind what was added.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// The next whole record that is known here, with its time.
     pub fn next_record(&mut self) -> Result<Option<(SystemTime, LogRecord)>, FormatError> {
-        while let Some(record) = self.frames.next_frame()? {
+        while let Some(record) = self.frames.decode(&mut self.buffer).map_err(FormatError::new)? {
             self.offset += (LENGTH_BYTES + record.len()) as u64;
-            if let Some(record) = LogRecord::read(record)? {
+            if let Some(record) = LogRecord::read(record.freeze())? {
                 return Ok(Some(record));
             }
         }
@@ -310,7 +314,7 @@ mod tests {
 
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
-            let mut reader = RecordReader::default();
+            let mut reader = RecordReader::at(0);
             reader.push(&bytes);
             while let Ok(Some(_)) = reader.next_record() {}
             let _ = read_message(&mut Bytes::from(bytes));
@@ -324,7 +328,7 @@ mod tests {
         log.put_u64(0);
         log.put_slice(&[99, 1]);
         LogRecord::Event(LogEvent::Restarting).write(SystemTime::now(), &mut log);
-        let mut reader = RecordReader::default();
+        let mut reader = RecordReader::at(0);
         reader.push(&log);
         assert_eq!(reader.next_record().unwrap().unwrap().1, LogRecord::Event(LogEvent::Restarting));
         for later in [r#"{"event": "moved", "to": 3}"#, r#""moved""#, r#"{"event": "died", "why": 3}"#] {
@@ -341,7 +345,7 @@ mod tests {
     fn a_record_that_is_not_whole_yet_is_waited_for() {
         let mut log = BytesMut::new();
         LogRecord::Acknowledged { run: "r1".into() }.write(SystemTime::now(), &mut log);
-        let mut reader = RecordReader::default();
+        let mut reader = RecordReader::at(0);
         reader.push(&log[..log.len() - 1]);
         assert_eq!(reader.next_record(), Ok(None));
         assert_eq!(reader.offset(), 0);

@@ -171,6 +171,10 @@ impl RunsInLog {
         &self.runs
     }
 
+    pub fn into_all(self) -> Vec<LoggedRun> {
+        self.runs
+    }
+
     /// The runs that nobody has acknowledged.
     pub fn unacknowledged(&self) -> impl Iterator<Item = &LoggedRun> {
         self.runs.iter().filter(|run| !run.record.is_acknowledged)
@@ -330,15 +334,6 @@ impl RunsInLog {
         self.questions.clear();
         let requests = self.runs.iter().enumerate();
         self.requests = requests.filter_map(|(index, run)| Some((run.request()?.clone(), index))).collect();
-    }
-}
-
-impl IntoIterator for RunsInLog {
-    type Item = LoggedRun;
-    type IntoIter = std::vec::IntoIter<LoggedRun>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.runs.into_iter()
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jupyter_protocol::JupyterMessage;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::MemoryError;
@@ -48,12 +47,8 @@ impl Client {
 
     /// The name of its language, as the kernel writes it.
     pub(super) fn language(&self) -> String {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Info {
-            name: String,
-        }
-        self.language_info.decode::<Info>().unwrap_or_default().name
+        let name = self.language_info.member("name");
+        name.and_then(|name| Some(name.text()?.into_owned())).unwrap_or_default()
     }
 }
 

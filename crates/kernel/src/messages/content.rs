@@ -2,6 +2,7 @@
 
 use notebook::{Json, MimeBundle, Output};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::json_string::{Lenient, Long, Short};
@@ -59,7 +60,7 @@ pub(crate) struct Payload<'a> {
     /// For `set_next_input`: the source.
     pub(crate) text: Short,
     /// For `ask_exit`: what the code passed to `exit`, of which only the truth counts.
-    pub(crate) keepkernel: serde_json::Value,
+    pub(crate) keepkernel: Value,
 }
 
 /// `display_data`, `execute_result` and `update_display_data`.
@@ -93,25 +94,6 @@ struct Error {
     ename: Short,
     evalue: Short,
     traceback: Lenient<Vec<Short>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CommMessage {
-    comm_id: Short,
-    data: Lenient<CommData>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CommData {
-    state: Lenient<CommState>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CommState {
-    msg_id: Lenient<Option<Short>>,
 }
 
 /// An execution count; some kernels write `3.0`, some `null`, some a string.
@@ -157,8 +139,10 @@ pub(crate) fn captured(content: &Json) -> serde_json::Result<Option<(String, Str
     if !content.as_str().contains("\"msg_id\"") {
         return Ok(None);
     }
-    let CommMessage { comm_id: Short(comm), data } = content.decode()?;
-    Ok(data.0.state.0.msg_id.0.map(|Short(message)| (comm, message)))
+    let content = content.decode::<Value>()?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let message = content["data"]["state"].get("msg_id").filter(|message| !message.is_null());
+    Ok(message.map(|message| (text(&content["comm_id"]), text(message))))
 }
 
 pub(crate) fn lines(lines: Lenient<Vec<Short>>) -> Vec<String> {

@@ -7,9 +7,8 @@ use notebook::{Json, text_id};
 use serde::{Deserialize, Serialize};
 
 use super::content;
-use super::json_string::Lenient;
 
-/// One of the channels of Jupyter's protocol over which messages pass.
+/// One of the channels of Jupyter's protocol over which messages pass. Logs have their numbers, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// Requests that run one after the other, and their replies.
@@ -61,16 +60,17 @@ pub struct Header {
     pub session: String,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct HeaderFields {
+    pub(crate) msg_id: Option<String>,
+    pub(crate) msg_type: Option<String>,
+    session: Option<String>,
+}
+
 impl Header {
     fn read(json: &Json) -> serde_json::Result<Self> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Fields {
-            msg_id: Option<String>,
-            msg_type: Option<String>,
-            session: Option<String>,
-        }
-        let fields = json.decode::<Option<Fields>>()?.unwrap_or_default();
+        let fields = json.decode::<Option<HeaderFields>>()?.unwrap_or_default();
         Ok(Self {
             id: fields.msg_id.unwrap_or_default(),
             kind: fields.msg_type.unwrap_or_default(),
@@ -144,12 +144,8 @@ impl Message {
 
     /// When the kernel sent it, if it says so.
     pub fn date(&self) -> Option<SystemTime> {
-        #[derive(Deserialize)]
-        struct Fields {
-            date: String,
-        }
-        let fields: Fields = self.raw_header.decode().ok()?;
-        DateTime::parse_from_rfc3339(&fields.date).ok().map(SystemTime::from)
+        let date = self.raw_header.member("date")?;
+        DateTime::parse_from_rfc3339(&date.text()?).ok().map(SystemTime::from)
     }
 
     /// The session of the kernel's process, each of which has its own; `None` if the kernel takes that of its client.
@@ -161,18 +157,8 @@ impl Message {
 
     /// If the kernel publishes that it ends: whether it will be restarted.
     pub fn announced_end(&self) -> Option<bool> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Content {
-            restart: Lenient<bool>,
-        }
         let is_end = self.channel == Channel::Iopub && self.header.kind == "shutdown_reply";
-        is_end.then(|| self.content.decode::<Content>().unwrap_or_default().restart.0)
-    }
-
-    /// The `msg_id` of the request that it belongs to; empty if there is none.
-    pub fn parent_id(&self) -> &str {
-        &self.parent.id
+        is_end.then(|| self.content.member("restart").is_some_and(|it| it.as_str() == "true"))
     }
 
     /// The `execution_state`, if this is a `status`.

@@ -1,8 +1,9 @@
 use notebook::{Json, MimeBundle, Output};
+use serde_json::json;
 
 use super::content::{self, ExecuteReply};
 use super::handler_answer::changes_in_reply;
-use crate::{Event, Outcome};
+use crate::Outcome;
 
 /// The name of an error of which the kernel gives none.
 pub(crate) const UNNAMED: &str = "Error";
@@ -14,9 +15,9 @@ pub(crate) struct Reply {
     /// What the kernel wants to show in a pager (`?name` in Python). It becomes an output.
     pages: Vec<MimeBundle>,
     /// The code wants that the kernel ends, or, if this is `true`, only that nothing else runs.
-    exit: Option<bool>,
+    pub(crate) exit: Option<bool>,
     /// What the code has changed in memory, if the request asked for it.
-    changes: Option<Json>,
+    pub(crate) changes: Option<Json>,
     traceback: Vec<String>,
 }
 
@@ -34,7 +35,9 @@ impl Reply {
             match payload.source.0.as_str() {
                 "page" => pages.push(content::page(content, payload.data)),
                 "set_next_input" => next_input = Some(payload.text.0),
-                "ask_exit" => exit = Some(is_true(&payload.keepkernel)),
+                "ask_exit" => {
+                    exit = Some(![json!(null), json!(false), json!(0)].contains(&payload.keepkernel))
+                }
                 other => tracing::debug!(source = other, "ignored a payload"),
             }
         }
@@ -77,16 +80,6 @@ impl Reply {
         }
     }
 
-    /// The event that says that the code has asked for the kernel's end.
-    pub(crate) fn exit(&self) -> Option<Event> {
-        self.exit.map(|keeps_kernel| Event::ExitRequested { keeps_kernel })
-    }
-
-    /// The event that says what the code has changed in memory.
-    pub(crate) fn take_changes(&mut self) -> Option<Event> {
-        self.changes.take().map(Event::Changed)
-    }
-
     /// The outputs to add, and the outcome. `may_show_error`: the kernel published no error itself.
     pub(crate) fn into_end(self, may_show_error: bool) -> (Vec<Output>, Outcome) {
         let mut outputs: Vec<_> = self.pages.into_iter().map(Output::Display).collect();
@@ -106,17 +99,5 @@ impl Default for Reply {
     fn default() -> Self {
         let outcome = Outcome::Done { execution_count: None, next_input: None };
         Self { outcome, pages: Vec::new(), exit: None, changes: None, traceback: Vec::new() }
-    }
-}
-/// Whether Python takes a value for true.
-fn is_true(value: &serde_json::Value) -> bool {
-    use serde_json::Value;
-    match value {
-        Value::Null => false,
-        Value::Bool(is_true) => *is_true,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(members) => !members.is_empty(),
     }
 }

@@ -7,12 +7,11 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use serde::Deserialize;
+use notebook::Output;
 use serde_json::json;
 
 use crate::is_interrupt;
-use crate::messages::json_string::Short;
-use crate::messages::{Channel, Message};
+use crate::messages::{Channel, Message, content};
 
 /// How many messages `ZeroMQ` queues for a reader before it drops any (`ZMQ_SNDHWM`).
 const QUEUE_LENGTH: u64 = 1000;
@@ -38,12 +37,6 @@ pub enum GapCause {
 impl GapCause {
     /// Recognises the server's notice that it drops messages.
     pub fn of_notice(message: &Message) -> Option<Self> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Stream {
-            name: Short,
-            text: Short,
-        }
         // The notice is some 400 bytes long; longer texts need not be read.
         if message.channel != Channel::Iopub
             || message.header.kind != "stream"
@@ -51,10 +44,11 @@ impl GapCause {
         {
             return None;
         }
-        let stream: Stream = message.content.decode().ok()?;
-        match &*stream.name.0 {
-            "stderr" if stream.text.0.starts_with("IOPub message rate exceeded") => Some(Self::MessageRate),
-            "stderr" if stream.text.0.starts_with("IOPub data rate exceeded") => Some(Self::DataRate),
+        let Ok(Some(Output::Stream { name, text })) = content::stream(&message.content) else { return None };
+        let text = text.as_str();
+        match &*name {
+            "stderr" if text.starts_with("IOPub message rate exceeded") => Some(Self::MessageRate),
+            "stderr" if text.starts_with("IOPub data rate exceeded") => Some(Self::DataRate),
             _ => None,
         }
     }
@@ -82,12 +76,6 @@ impl GapCause {
         let [header, parent, content] = parts.map(|part| part.to_string().into());
         Message::read(Channel::Iopub, header, parent, content).ok()
     }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct PublishedError {
-    ename: Short,
 }
 
 /// The numbers of a kernel's messages.
@@ -200,10 +188,7 @@ impl Sequence {
         }
         let parent = &message.parent;
         let status = message.status();
-        let is_interrupt = || {
-            let error: Option<PublishedError> = message.content.decode().ok();
-            error.is_some_and(|error| is_interrupt(&error.ename.0))
-        };
+        let is_interrupt = || matches!(content::error(&message.content), Ok(Output::Error { name, .. }) if is_interrupt(&name));
         if parent.kind == "shutdown_request" || message.header.kind == "error" && is_interrupt() {
             // Another thread of the kernel sends what concerns its end, in another order than it is numbered, or does not.
             self.run = None;

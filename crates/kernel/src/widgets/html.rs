@@ -39,25 +39,9 @@ pub(super) fn text_of(html: &str) -> String {
 }
 
 fn is_block(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"br"
-            | b"p"
-            | b"div"
-            | b"tr"
-            | b"table"
-            | b"ul"
-            | b"ol"
-            | b"li"
-            | b"hr"
-            | b"pre"
-            | b"h1"
-            | b"h2"
-            | b"h3"
-            | b"h4"
-            | b"h5"
-            | b"h6"
-    )
+    let names =
+        ["br", "p", "div", "tr", "table", "ul", "ol", "li", "hr", "pre", "h1", "h2", "h3", "h4", "h5", "h6"];
+    names.iter().any(|block| block.as_bytes() == name)
 }
 
 fn line(text: &mut String) {

@@ -137,7 +137,9 @@ impl Widgets {
 
     /// Whether this is an open `Output` widget.
     pub(crate) fn is_output(&self, id: &str) -> bool {
-        self.open_model(id).is_some_and(|model| model.state.get("_model_name") == Some(&json!("OutputModel")))
+        self.models
+            .get(id)
+            .is_some_and(|it| !it.is_closed && it.state.get("_model_name") == Some(&json!("OutputModel")))
     }
 
     /// Adds an output to those of an `Output` widget, as front ends do. Returns whether there was room for it.
@@ -157,10 +159,6 @@ impl Widgets {
             model.state.insert("outputs".to_owned(), json!([]));
         }
         !waits
-    }
-
-    fn open_model(&self, id: &str) -> Option<&Model> {
-        self.models.get(id).filter(|model| !model.is_closed)
     }
 
     /// The ids of the models that these refer to, and those that link two of them.

@@ -178,11 +178,6 @@ impl Model<'_> {
                 "[{}]",
                 [&name.to_lowercase(), &self.text("format")].map(String::as_str).join(" ").trim()
             ),
-            _ if self.0.contains_key("value") && name.ends_with("RangeSlider") => {
-                let ends = self.0["value"].as_array().map(Vec::as_slice).unwrap_or_default();
-                let ends: Vec<_> = ends.iter().map(plain).collect();
-                self.described(format!("{}{}", ends.join(" – "), self.range()))
-            }
             _ if self.0.contains_key("value") && is_known(name) => {
                 self.described(format!("{}{}", self.plain("value"), self.range()))
             }

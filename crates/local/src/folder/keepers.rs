@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use keeper::{KeeperFolder, KeptKernel, KernelFile, StartLock, keepers};
 use place::Kernel as _;
 
-use super::{Folder, START_TIMEOUT, UnusedKernels};
+use super::{Folder, START_TIMEOUT};
 use crate::launch::{LocalKernel, not_used, refusal};
 use environments::KernelChoice;
 
@@ -45,7 +45,7 @@ impl Folder {
         notebook: Option<&Path>,
         choice: &KernelChoice,
         is_to_be_new: bool,
-    ) -> Result<Arc<LocalKernel>, UnusedKernels> {
+    ) -> Result<Arc<LocalKernel>, Vec<String>> {
         let earlier = match notebook {
             _ if is_to_be_new => None,
             Some(notebook) => self.kept_kernel(notebook, choice).await,
@@ -60,7 +60,7 @@ impl Folder {
             Some(notebook) if refused.is_none() => self.left_kernels(notebook, choice),
             _ => Vec::new(),
         };
-        Err(UnusedKernels { refused, others: left.into_iter().chain(self.unused_folders()).collect() })
+        Err(refused.into_iter().chain(left).chain(self.unused_folders()).collect())
     }
 
     /// Whether a kept kernel runs for the notebook, or has left what it did.

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
+use super::Refusal;
 use super::own_file::{is_own_socket, read_own};
-use super::refusal::Refusal;
 use crate::launch::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 
+pub(super) const MALFORMED: &str = "it is not the connection file of a kernel";
 /// How much is shown of what a kernel was started for, in characters.
 const MAX_SESSION: usize = 200;
 
@@ -29,15 +28,6 @@ pub(crate) struct ForeignFile {
     pub(crate) written_at: SystemTime,
 }
 
-/// What else a connection file says.
-#[derive(Deserialize, Default)]
-struct Further {
-    #[serde(default)]
-    jupyter_session: Option<String>,
-    #[serde(default)]
-    curve_publickey: Option<IgnoredAny>,
-}
-
 /// The id of the kernel whose connection file is named so: what `jupyter console --existing` takes. `None` for other names.
 pub(super) fn id_of(path: &Path) -> Option<&str> {
     let id = path.file_name()?.to_str()?.strip_prefix("kernel-")?.strip_suffix(".json")?;
@@ -51,20 +41,20 @@ impl ForeignFile {
         let Some(id) = id_of(path) else { return Ok(None) };
         let Some((text, written_at)) = read_own(path)? else { return Ok(None) };
         // What serde says may quote the key.
-        let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| Refusal::Malformed)?;
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| MALFORMED)?;
         if value.get(STARTED_BY).is_some_and(|by| by == THIS_PROGRAM) {
             return Ok(None);
         }
-        let further = Further::deserialize(&value).unwrap_or_default();
-        let info: ConnectionInfo = serde_json::from_value(value).map_err(|_| Refusal::Malformed)?;
+        let is_encrypted = value.get("curve_publickey").is_some_and(|key| !key.is_null());
+        let session = value.get("jupyter_session").and_then(|session| session.as_str()).map(printable);
+        let info: ConnectionInfo = serde_json::from_value(value).map_err(|_| MALFORMED)?;
         if has_own_sockets(&info) {
             return Ok(None);
         }
-        if further.curve_publickey.is_some() {
-            return Err(Refusal::Encrypted);
+        if is_encrypted {
+            return Err("its kernel encrypts, which is not supported".into());
         }
         check(&info)?;
-        let session = further.jupyter_session.map(|session| printable(&session));
         let session = session.filter(|session| !session.is_empty());
         Ok(Some(Self { id: id.to_owned(), path: path.to_path_buf(), info, session, written_at }))
     }
@@ -90,25 +80,31 @@ impl ForeignFile {
 /// Fails unless the kernel belongs to this user on this machine and can be distinguished from another program.
 fn check(info: &ConnectionInfo) -> Result<(), Refusal> {
     if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
-        return Err(Refusal::Signature);
+        return Err("its kernel does not sign with hmac-sha256".into());
     }
     match info.transport {
         Transport::TCP => {
             let is_loopback = info.ip == "localhost"
                 || info.ip.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
             if !is_loopback {
-                return Err(Refusal::Address(printable(&info.ip)));
+                let ip = printable(&info.ip);
+                return Err(format!("it names the address {ip:?}, which is not local to this machine"));
             }
             // Any user of this machine can listen on a port.
-            if info.key.is_empty() { Err(Refusal::NoKey) } else { Ok(()) }
+            if info.key.is_empty() {
+                return Err("it has no key, so messages from other users could not be distinguished from the kernel's".into());
+            }
         }
         Transport::IPC => {
             let ports = [info.shell_port, info.iopub_port, info.stdin_port, info.control_port, info.hb_port];
             let mut sockets = ports.iter().map(|port| PathBuf::from(format!("{}-{port}", info.ip)));
             let is_usable = Path::new(&info.ip).is_absolute() && sockets.all(|socket| is_own_socket(&socket));
-            if is_usable { Ok(()) } else { Err(Refusal::SocketsOfOthers) }
+            if !is_usable {
+                return Err("its sockets belong to another user, or are not named by an absolute path".into());
+            }
         }
     }
+    Ok(())
 }
 
 /// Without what could break a line, and not longer than people read.

@@ -1,5 +1,6 @@
 //! One kernel that another program has started: what is known of it, and what it refuses.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
@@ -12,7 +13,6 @@ use place::{
     ClientExecutor, Error, ErrorKind, Executor, Fault, Foreign, Future, Kernel, KernelDescription, KernelId,
     KernelState, NextStep,
 };
-use serde::Deserialize;
 use transports::Probe;
 
 use super::file::ForeignFile;
@@ -220,12 +220,7 @@ const RESTARTED_BY: &str = "The person can do that in the program that started i
 
 /// The name of the language that a kernel speaks, in lower case.
 pub(super) fn language_name(language_info: &Json) -> Option<String> {
-    #[derive(Deserialize)]
-    struct LanguageInfo {
-        name: String,
-    }
-    let LanguageInfo { name } = language_info.decode().ok()?;
-    (!name.is_empty()).then_some(name)
+    language_info.member("name")?.text().filter(|name| !name.is_empty()).map(Cow::into_owned)
 }
 
 /// The kernelspec that a notebook names if its kernel does not say from which it was started.

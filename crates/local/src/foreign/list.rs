@@ -50,9 +50,7 @@ pub async fn foreign_kernels(process_env: &ProcessEnv) -> (Vec<ForeignKernelInfo
         started_at: file.written_at,
         connection_file: file.path,
     });
-    let refused =
-        refused.into_iter().map(|(path, refusal)| RefusedFile { path, reason: refusal.to_string() });
-    (kernels.collect(), refused.collect())
+    (kernels.collect(), refused.into_iter().map(|(path, reason)| RefusedFile { path, reason }).collect())
 }
 
 /// Whether there is a connection file of an external kernel with this id, or with one that starts with this text.

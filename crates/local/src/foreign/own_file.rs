@@ -1,15 +1,22 @@
 //! Files that only this user can have written.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::refusal::Refusal;
+use super::Refusal;
+use super::file::MALFORMED;
 pub(super) use system::is_own_socket;
 
 /// A connection file has some three hundred bytes.
 const MAX_BYTES: u64 = 64 << 10;
+
+const LINK: &str = "it is a symbolic link";
+
+fn unreadable(error: io::Error) -> Refusal {
+    format!("it cannot be read ({error})")
+}
 
 /// Why files in the folder are not used. `None` if only this user can write to it, or if there is no such folder.
 pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
@@ -18,18 +25,17 @@ pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
 
 /// The content of a file that only this user can have written, and when that was. `None` if there is none.
 pub(super) fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Refusal> {
-    let unreadable = |error: std::io::Error| Refusal::Unreadable(error.to_string());
     let Some(file) = system::open(path)? else { return Ok(None) };
     // Of what was opened, not of what has that name by now.
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err(Refusal::NoFile);
+        return Err("it is not a file".into());
     }
     if let Some(refusal) = system::refusal_of(&metadata) {
         return Err(refusal);
     }
     if metadata.len() > MAX_BYTES {
-        return Err(Refusal::Malformed);
+        return Err(MALFORMED.into());
     }
     let mut text = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
@@ -46,7 +52,7 @@ mod system {
     use rustix::io::Errno;
     use state::is_own;
 
-    use crate::foreign::refusal::Refusal;
+    use super::{LINK, Refusal, unreadable};
 
     /// The permission of everybody but the owner to write.
     const OTHERS_WRITE: u32 = 0o022;
@@ -58,17 +64,17 @@ mod system {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(file) => Ok(Some(File::from(file))),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP) => Err(Refusal::Link),
-            Err(error) => Err(Refusal::Unreadable(std::io::Error::from(error).to_string())),
+            Err(Errno::LOOP) => Err(LINK.into()),
+            Err(error) => Err(unreadable(error.into())),
         }
     }
 
     /// Why a file or folder is not used that another user could have written.
     pub(super) fn refusal_of(metadata: &fs::Metadata) -> Option<Refusal> {
         if !is_own(metadata) {
-            return Some(Refusal::OtherUser);
+            return Some("it belongs to another user".into());
         }
-        (metadata.mode() & OTHERS_WRITE != 0).then_some(Refusal::Writable)
+        (metadata.mode() & OTHERS_WRITE != 0).then(|| "other users can write to it".into())
     }
 
     /// Whether this is a socket of this user, or nothing at all: then nobody listens.
@@ -87,16 +93,16 @@ mod system {
     use std::fs::{self, File};
     use std::path::Path;
 
-    use crate::foreign::refusal::Refusal;
+    use super::{LINK, Refusal, unreadable};
 
     pub(super) fn open(path: &Path) -> Result<Option<File>, Refusal> {
         if path.is_symlink() {
-            return Err(Refusal::Link);
+            return Err(LINK.into());
         }
         match File::open(path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Refusal::Unreadable(error.to_string())),
+            Err(error) => Err(unreadable(error)),
         }
     }
 

@@ -14,9 +14,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 use transports::{Probe, probe};
 
+use super::Refusal;
 use super::file::{ForeignFile, id_of};
 use super::own_file::refusal_of_folder;
-use super::refusal::Refusal;
 
 /// How long a kernel may take to answer its heartbeat, which a thread of its own does.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);

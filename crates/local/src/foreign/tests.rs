@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::refusal::Refusal;
 use super::search::{LIST_TIMEOUT, PROBES};
 use super::*;
 
@@ -46,7 +45,7 @@ fn refused_files_are_told_from_others() {
     let open = write(folder.path(), "open", 1);
     fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
     let (found, refused) = find(&process_env, HashSet::new());
-    assert_eq!((found.len(), refused), (1, vec![(open, Refusal::Writable)]));
+    assert_eq!((found.len(), refused), (1, vec![(open, "other users can write to it".to_owned())]));
     assert!(is_foreign_kernel(&process_env, "goo") && !is_foreign_kernel(&process_env, "open"));
 }
 
@@ -96,5 +95,8 @@ fn a_refusal_names_its_reason() {
         format!("Connection files in {} are not used: other users can write to it.", folder.path().display());
     assert_eq!(foreign.unknown("open").cause, expected);
     let (found, refused) = find(&foreign.process_env, HashSet::new());
-    assert_eq!((found.len(), refused), (0, vec![(folder.path().to_path_buf(), Refusal::Writable)]));
+    assert_eq!(
+        (found.len(), refused),
+        (0, vec![(folder.path().to_path_buf(), "other users can write to it".to_owned())])
+    );
 }

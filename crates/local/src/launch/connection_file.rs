@@ -54,7 +54,7 @@ impl ConnectionFile {
         content[STARTED_BY] = THIS_PROGRAM.into();
         #[cfg(windows)]
         {
-            use super::stale_files::{Writer, remove_stale};
+            use super::stale_files::{note_writer, remove_stale};
             if !process_env.inherits_privacy(&folder) {
                 tracing::warn!(
                     "other users of this machine may read the keys of kernels in {}; set JUPYTER_RUNTIME_DIR to a \
@@ -64,7 +64,7 @@ impl ConnectionFile {
             }
             let machine = process_env.get("COMPUTERNAME").unwrap_or_default().to_string_lossy();
             remove_stale(&folder, &machine, windows::is_alive);
-            Writer { machine: &machine, process: std::process::id() }.note(&mut content);
+            note_writer(&mut content, &machine, std::process::id());
         }
         state::write_new(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
         Ok(connection)

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::{KeeperSpec, KernelProcess, LaunchError, Launched, Launcher};
-use place::{Error, KernelId};
+use place::KernelId;
 use transports::KernelSockets;
 
 use super::connection_file::ConnectionFile;
-use super::launcher::{KernelLauncher, Started};
+use super::launcher::{KernelLauncher, Open, Started};
 use super::process::Process;
 use environments::InterruptMode;
 use environments::ProcessEnv;
@@ -38,8 +38,11 @@ fn launcher(spec: &KeeperSpec) -> io::Result<KernelLauncher> {
 impl Launcher for KernelLauncher {
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<Launched, LaunchError>> {
         async move {
-            let Started { connection, process, connection_file } =
-                KernelLauncher::start::<KernelSockets>(&self).await.map_err(|error| launch_error(&error))?;
+            let open: Open<KernelSockets> =
+                |info, timeout, exit| KernelSockets::connect(info, timeout, exit).boxed();
+            let started = KernelLauncher::start(&self, open).await;
+            let Started { connection, process, connection_file } = started
+                .map_err(|error| LaunchError { cause: error.cause.clone(), next: error.next.to_string() })?;
             let process = Box::new(OwnProcess { process, _connection_file: connection_file });
             Ok(Launched { connection, process })
         }
@@ -53,10 +56,6 @@ impl Launcher for KernelLauncher {
     fn temporary_folder(&self) -> PathBuf {
         self.process_env.temp_dir()
     }
-}
-
-fn launch_error(error: &Error) -> LaunchError {
-    LaunchError { cause: error.cause.clone(), next: error.next.to_string() }
 }
 
 /// A process with the connection file that is removed after it.

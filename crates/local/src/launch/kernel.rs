@@ -65,7 +65,7 @@ struct State {
 enum Phase {
     NotStarted,
     Starting,
-    Running(Arc<dyn RunningKernel>),
+    Running(Arc<RunningKernel>),
     FailedToStart { cause: String },
     ShutDown,
 }
@@ -80,15 +80,6 @@ impl LocalKernel {
         is_to_be_new: bool,
     ) -> Arc<Self> {
         let chosen_at = (!is_to_be_new).then(SystemTime::now);
-        Self::with(launcher, keeping, root, chosen_at)
-    }
-
-    fn with(
-        launcher: KernelLauncher,
-        keeping: Option<Arc<KernelKeeping>>,
-        root: Root,
-        chosen_at: Option<SystemTime>,
-    ) -> Arc<Self> {
         let state = State {
             phase: Phase::NotStarted,
             last_activity: None,
@@ -124,7 +115,7 @@ impl LocalKernel {
         state.kept.keeper.is_some() && matches!(state.phase, Phase::NotStarted)
     }
 
-    fn running(&self) -> Option<Arc<dyn RunningKernel>> {
+    fn running(&self) -> Option<Arc<RunningKernel>> {
         match &self.state.lock().phase {
             Phase::Running(running) => Some(running.clone()),
             _ => None,
@@ -180,7 +171,7 @@ impl LocalKernel {
             Some(Ok(running)) => {
                 self.track_activity(running.client());
                 let executor = running.executor();
-                state.phase = Phase::Running(running.into());
+                state.phase = Phase::Running(Arc::new(running));
                 Ok(executor)
             }
             Some(Err(error)) if error.kind == ErrorKind::KernelGone => {
@@ -199,8 +190,8 @@ impl LocalKernel {
     }
 
     /// Starts a process that ends with this program.
-    async fn start_own(&self) -> Result<Box<dyn RunningKernel>, Error> {
-        Ok(Box::new(self.launcher.start::<Client>().await?))
+    async fn start_own(&self) -> Result<RunningKernel, Error> {
+        Ok(RunningKernel::own(self.launcher.start_own().await?))
     }
 
     /// Records when the kernel was last active, until the connection ends.
@@ -377,7 +368,7 @@ impl Kernel for LocalKernel {
                     NextStep::Run,
                 )
             })?;
-            interruption.complete().await.map_err(|error| {
+            interruption.await.map_err(|error| {
                 let cause = format!("The kernel could not be interrupted: {error}.");
                 Error::new(ErrorKind::RemoteFailure, cause, NextStep::RestartKernel).with_source(error)
             })?;

@@ -10,8 +10,6 @@ use futures_util::future::BoxFuture;
 use kernel::{Client, ConnectionInfo, KernelError};
 use place::{Error, ErrorKind, KernelId};
 use tokio::sync::Notify;
-#[cfg(unix)]
-use transports::KernelSockets;
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
@@ -29,9 +27,6 @@ const PORT_GRACE: Duration = Duration::from_secs(3);
 
 /// How many connection files one kernel may have.
 const MAX_FILES: usize = 9;
-
-/// How long a kernel may take to exit after a shutdown request.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// All that is needed to start one kernel, as often as necessary.
 #[derive(Debug)]
@@ -52,7 +47,6 @@ pub(crate) struct Started<C> {
     pub(crate) connection: C,
     pub(crate) process: Process,
     /// Removed after the process has ended.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "it is only dropped"))]
     pub(super) connection_file: ConnectionFile,
 }
 
@@ -63,67 +57,43 @@ pub(crate) async fn install_memory_handler(client: &Client) {
     }
 }
 
-/// What speaks to a kernel that was just started.
-pub(crate) trait KernelConnection: Sized + Send {
-    /// Connects, and waits until the kernel answers. `exit` completes with how its process ended.
-    fn open(
-        info: &ConnectionInfo,
-        timeout: Duration,
-        exit: BoxFuture<'static, String>,
-    ) -> impl Future<Output = Result<Self, KernelError>> + Send;
-}
-
-impl KernelConnection for Client {
-    async fn open(
-        info: &ConnectionInfo,
-        timeout: Duration,
-        exit: BoxFuture<'static, String>,
-    ) -> Result<Self, KernelError> {
-        let client = transports::connect(info, timeout, true, exit).await?;
-        install_memory_handler(&client).await;
-        Ok(client)
-    }
-}
-
-#[cfg(unix)]
-impl KernelConnection for KernelSockets {
-    async fn open(
-        info: &ConnectionInfo,
-        timeout: Duration,
-        exit: BoxFuture<'static, String>,
-    ) -> Result<Self, KernelError> {
-        Self::connect(info, timeout, exit).await
-    }
-}
-
-impl Started<Client> {
-    /// Sends a shutdown request, and ends the process if it does not exit.
-    pub(crate) async fn stop(&self, for_restart: bool) {
-        let requested = async {
-            if self.connection.shutdown_message(for_restart).await.is_ok() {
-                self.process.wait().await;
-            }
-        };
-        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, requested).await;
-        self.process.stop().await;
-    }
-}
+/// Connects to a kernel that was just started, and waits until it answers. The last argument completes with how its process ended.
+pub(crate) type Open<C> = for<'a> fn(
+    &'a ConnectionInfo,
+    Duration,
+    BoxFuture<'static, String>,
+) -> BoxFuture<'a, Result<C, KernelError>>;
 
 impl KernelLauncher {
+    /// Starts a kernel that ends with this program; see [`KernelLauncher::start`].
+    pub(crate) async fn start_own(&self) -> Result<Started<Client>, Error> {
+        let open: Open<Client> = |info, timeout, exit| {
+            async move {
+                let client = transports::connect(info, timeout, true, exit).await?;
+                install_memory_handler(&client).await;
+                Ok(client)
+            }
+            .boxed()
+        };
+        self.start(open).await
+    }
+
     /// Starts the kernel and waits until it answers. Dropping the future ends the process.
-    pub(crate) async fn start<C: KernelConnection>(&self) -> Result<Started<C>, Error> {
+    pub(crate) async fn start<C: Send>(&self, open: Open<C>) -> Result<Started<C>, Error> {
         let mut attempt = 1;
         loop {
             let is_last = attempt == MAX_ATTEMPTS;
-            match self.try_start(is_last).await {
-                Err(StartError::PortTaken(_)) if !is_last => attempt += 1,
+            match self.try_start(open, is_last).await {
+                Err(StartError::Kernel { exit, .. }) if !is_last && is_port_taken(&exit.output) => {
+                    attempt += 1
+                }
                 other => return other.map_err(|failure| self.explain(failure)),
             }
         }
     }
 
     /// The last attempt is not given up before the timeout: something else in the kernel may have wanted that port.
-    async fn try_start<C: KernelConnection>(&self, is_last: bool) -> Result<Started<C>, StartError> {
+    async fn try_start<C: Send>(&self, open: Open<C>, is_last: bool) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
         let connection_file = self.connection_file(is_ipykernel).map_err(StartError::ConnectionFile)?;
@@ -152,7 +122,7 @@ impl KernelLauncher {
             KernelError::NotReady { waited: PORT_GRACE, cause: "a port is taken".to_owned() }
         };
         let opened = tokio::select! {
-            opened = C::open(&connection_file.info, self.start_timeout, exit) => opened,
+            opened = open(&connection_file.info, self.start_timeout, exit) => opened,
             error = without_port => Err(error),
         };
         match opened {
@@ -160,19 +130,15 @@ impl KernelLauncher {
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;
-                Err(match exit {
-                    Some(exit) if is_port_taken(&exit.output) => StartError::PortTaken(exit),
-                    Some(exit) => StartError::Exited(exit),
+                let (has_exited, exit) = match exit {
+                    Some(exit) => (true, exit),
+                    // A kernel can print why it ends, and hang before its end.
                     None => {
                         let output = process.wait().await.output;
-                        // A kernel can print why it ends, and hang before its end.
-                        if is_port_taken(&output) {
-                            StartError::PortTaken(ProcessExit { status: error.to_string(), output })
-                        } else {
-                            StartError::NotReady { error, output }
-                        }
+                        (false, ProcessExit { status: error.to_string(), output })
                     }
-                })
+                };
+                Err(StartError::Kernel { has_exited, exit })
             }
         }
     }
@@ -242,19 +208,13 @@ impl KernelLauncher {
                 "Check that this folder exists and processes can be started, or choose another kernel.",
             )
             .with_source(error),
-            StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
-                ErrorKind::KernelStart,
-                format!("The kernel {name:?} ({program}) exited before it was ready: {exit}"),
-                hint(&exit.output, &self.choice.program),
-            ),
-            StartError::NotReady { error, output } => {
-                let hint = hint(&output, &self.choice.program);
-                let exit = ProcessExit { status: error.to_string(), output };
-                Error::new(
-                    ErrorKind::KernelStart,
-                    format!("The kernel {name:?} ({program}) is not usable: {exit}"),
-                    hint,
-                )
+            StartError::Kernel { has_exited, exit } => {
+                let cause = if has_exited {
+                    format!("The kernel {name:?} ({program}) exited before it was ready: {exit}")
+                } else {
+                    format!("The kernel {name:?} ({program}) is not usable: {exit}")
+                };
+                Error::new(ErrorKind::KernelStart, cause, hint(&exit.output, &self.choice.program))
             }
         }
     }
@@ -263,12 +223,10 @@ impl KernelLauncher {
 enum StartError {
     ConnectionFile(io::Error),
     Process(io::Error),
-    PortTaken(ProcessExit),
-    Exited(ProcessExit),
-    /// It runs, but does not answer.
-    NotReady {
-        error: KernelError,
-        output: String,
+    /// It has exited or does not answer, and how.
+    Kernel {
+        has_exited: bool,
+        exit: ProcessExit,
     },
 }
 

@@ -1,13 +1,19 @@
 //! A kernel that runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
+#[cfg(unix)]
+use keeper::ClientFrame;
 use kernel::{Client, Death, KernelError, Status};
 use place::{ClientExecutor, Executor};
+use tokio::time::timeout;
 
+use super::connection_file::ConnectionFile;
 use super::launcher::Started;
+use super::process::Process;
 use environments::InterruptMode;
 
 #[cfg(unix)]
@@ -16,117 +22,151 @@ mod attached;
 #[cfg(unix)]
 pub(crate) use attached::{AttachedKernel, KeeperLogger, announcement_of, details_of};
 
+/// How long a kernel may take to exit after a shutdown request.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a keeper may take to end its kernel; it ends it by force after four.
+#[cfg(unix)]
+const END_TIMEOUT: Duration = Duration::from_secs(6);
+
 /// A kernel that runs, as a process of this program or of a keeper.
-pub(crate) trait RunningKernel: Send + Sync {
-    fn client(&self) -> &Client;
+pub(crate) struct RunningKernel {
+    executor: Arc<ClientExecutor>,
+    owner: Owner,
+}
 
-    fn executor(&self) -> Arc<dyn Executor>;
+/// The parent of a kernel's process.
+enum Owner {
+    /// This program, with which it ends. Its connection file is removed after the process has ended.
+    Us { process: Process, _connection_file: ConnectionFile },
+    #[cfg(unix)]
+    Keeper(AttachedKernel),
+}
 
-    /// What tells its process from those before and after it, in every server that is attached to its keeper.
-    fn instance(&self) -> Option<String>;
-
-    /// How the process exited; `None` while it runs.
-    fn exit_status(&self) -> Option<Death> {
-        match &*self.client().status().borrow() {
-            Status::Dead { how } => Some(how.clone()),
-            _ => None,
-        }
+impl RunningKernel {
+    /// A kernel that ends with this program.
+    pub(crate) fn own(started: Started<Client>) -> Self {
+        let Started { connection, process, connection_file } = started;
+        let owner = Owner::Us { process, _connection_file: connection_file };
+        Self { executor: ClientExecutor::new(connection), owner }
     }
 
-    /// Whether its end is only that of a connection: the process may live.
-    fn is_lost(&self) -> bool {
-        false
+    /// A kernel that its keeper ends.
+    #[cfg(unix)]
+    pub(crate) fn kept(executor: Arc<ClientExecutor>, attached: AttachedKernel) -> Self {
+        Self { executor, owner: Owner::Keeper(attached) }
     }
 
-    fn interrupt(&self, mode: InterruptMode) -> Interruption;
-
-    /// Ends what is left of a process that died.
-    fn clean_up(&self) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
+    pub(crate) fn client(&self) -> &Client {
+        self.executor.client()
     }
 
-    /// Ends it before another process takes its place, unless its keeper does that.
-    fn stop_for_restart(&self) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
+    pub(crate) fn executor(&self) -> Arc<dyn Executor> {
+        self.executor.clone()
     }
-
-    /// Ends it for good.
-    fn end(&self) -> BoxFuture<'_, ()>;
 
     /// The connection to its keeper, if it has one.
     #[cfg(unix)]
-    fn attached(&self) -> Option<&AttachedKernel> {
-        None
-    }
-}
-
-/// It ends with this program.
-impl RunningKernel for Started<Client> {
-    fn client(&self) -> &Client {
-        &self.connection
+    pub(crate) fn attached(&self) -> Option<&AttachedKernel> {
+        match &self.owner {
+            Owner::Us { .. } => None,
+            Owner::Keeper(attached) => Some(attached),
+        }
     }
 
-    fn executor(&self) -> Arc<dyn Executor> {
-        ClientExecutor::new(self.connection.clone())
+    /// What tells its process from those before and after it, in every server that is attached to its keeper.
+    pub(crate) fn instance(&self) -> Option<String> {
+        match &self.owner {
+            Owner::Us { .. } => self.client().process(),
+            #[cfg(unix)]
+            Owner::Keeper(attached) => attached.process.map(|process| process.to_string()),
+        }
     }
 
-    fn instance(&self) -> Option<String> {
-        self.connection.process()
-    }
-
-    fn exit_status(&self) -> Option<Death> {
-        let exited = self.process.exit().map(|exit| exit.to_string()).or_else(|| self.process.exit_status());
-        exited.map(Death::from).or_else(|| match &*self.connection.status().borrow() {
+    /// How the process exited; `None` while it runs.
+    pub(crate) fn exit_status(&self) -> Option<Death> {
+        let exited = match &self.owner {
+            Owner::Us { process, .. } => {
+                process.exit().map(|exit| exit.to_string()).or_else(|| process.exit_status())
+            }
+            #[cfg(unix)]
+            Owner::Keeper(_) => None,
+        };
+        exited.map(Death::from).or_else(|| match &*self.client().status().borrow() {
             Status::Dead { how } => Some(how.clone()),
             _ => None,
         })
     }
 
-    fn interrupt(&self, mode: InterruptMode) -> Interruption {
-        if mode == InterruptMode::Signal {
-            #[cfg(windows)]
-            if !self.process.waits_for_interrupts() {
-                return Interruption::Impossible;
-            }
-            self.process.interrupt();
-            return Interruption::Sent;
+    /// Whether its end is only that of a connection: the process may live.
+    pub(crate) fn is_lost(&self) -> bool {
+        match &self.owner {
+            Owner::Us { .. } => false,
+            #[cfg(unix)]
+            Owner::Keeper(attached) => attached.logger.keeper.is_lost(),
         }
-        // The client alone: holding the process would keep its files while a restart replaces it.
-        Interruption::ByMessage(self.connection.clone())
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, ()> {
-        self.process.stop().boxed()
-    }
-
-    fn stop_for_restart(&self) -> BoxFuture<'_, ()> {
-        self.stop(true).boxed()
-    }
-
-    fn end(&self) -> BoxFuture<'_, ()> {
-        self.stop(false).boxed()
-    }
-}
-
-/// An interrupt that may need more than a signal.
-pub(crate) enum Interruption {
-    Sent,
-    ByMessage(Client),
-    /// Nothing reaches the kernel while it runs code.
-    #[cfg(windows)]
-    Impossible,
-}
-
-impl Interruption {
-    pub(crate) async fn complete(self) -> Result<(), KernelError> {
-        match self {
-            Self::Sent => Ok(()),
-            Self::ByMessage(client) => client.interrupt_message().await,
+    /// Interrupts it. What is returned does not hold the process, whose files a restart replaces.
+    pub(crate) fn interrupt(&self, mode: InterruptMode) -> BoxFuture<'static, Result<(), KernelError>> {
+        match &self.owner {
             #[cfg(windows)]
-            Self::Impossible => {
+            Owner::Us { process, .. } if mode == InterruptMode::Signal && !process.waits_for_interrupts() => {
                 let cause = "Windows has no SIGINT, and this kernel supports no other interrupt".to_owned();
-                Err(KernelError::Unusable { cause })
+                return ready(Err(KernelError::Unusable { cause })).boxed();
+            }
+            Owner::Us { process, .. } if mode == InterruptMode::Signal => process.interrupt(),
+            Owner::Us { .. } => {
+                let client = self.client().clone();
+                return async move { client.interrupt_message().await }.boxed();
+            }
+            #[cfg(unix)]
+            Owner::Keeper(attached) => {
+                attached.logger.keeper.send(ClientFrame::Interrupt { message: None });
             }
         }
+        ready(Ok(())).boxed()
+    }
+
+    /// Ends what is left of a process that died.
+    #[cfg_attr(not(unix), expect(irrefutable_let_patterns, reason = "no kernel is kept"))]
+    pub(crate) async fn clean_up(&self) {
+        if let Owner::Us { process, .. } = &self.owner {
+            process.stop().await;
+        }
+    }
+
+    /// Ends it before another process takes its place, unless its keeper does that.
+    #[cfg_attr(not(unix), expect(irrefutable_let_patterns, reason = "no kernel is kept"))]
+    pub(crate) async fn stop_for_restart(&self) {
+        if let Owner::Us { process, .. } = &self.owner {
+            self.stop(process, true).await;
+        }
+    }
+
+    /// Ends it for good.
+    pub(crate) async fn end(&self) {
+        match &self.owner {
+            Owner::Us { process, .. } => self.stop(process, false).await,
+            #[cfg(unix)]
+            Owner::Keeper(attached) => {
+                attached.logger.keeper.send(ClientFrame::End);
+                let mut status = self.client().status();
+                let ended = status.wait_for(|status| matches!(status, Status::Dead { .. }));
+                if timeout(END_TIMEOUT, ended).await.is_err() {
+                    tracing::warn!("a keeper does not end its kernel");
+                }
+            }
+        }
+    }
+
+    /// Sends a shutdown request, and ends the process if it does not exit.
+    async fn stop(&self, process: &Process, for_restart: bool) {
+        let requested = async {
+            if self.client().shutdown_message(for_restart).await.is_ok() {
+                process.wait().await;
+            }
+        };
+        let _ = timeout(SHUTDOWN_TIMEOUT, requested).await;
+        process.stop().await;
     }
 }

@@ -10,18 +10,9 @@ use super::connection_file::{STARTED_BY, THIS_PROGRAM};
 /// The member of a connection file that says which process wrote it.
 const WRITER: &str = "started_by_process";
 
-/// A process of a machine. Folders of connection files may be on a disk that several machines share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Writer<'m> {
-    pub(super) machine: &'m str,
-    pub(super) process: u32,
-}
-
-impl Writer<'_> {
-    /// Notes it in the content of a connection file.
-    pub(super) fn note(&self, content: &mut Value) {
-        content[WRITER] = json!({ "machine": self.machine, "id": self.process });
-    }
+/// Notes in the content of a connection file which process of which machine wrote it: several may share the folder.
+pub(super) fn note_writer(content: &mut Value, machine: &str, process: u32) {
+    content[WRITER] = json!({ "machine": machine, "id": process });
 }
 
 /// Removes the files in `folder` that processes of this machine wrote that have ended.
@@ -58,7 +49,7 @@ mod tests {
         let write = |name: &str, program: &str, writer: Option<(&str, u32)>| {
             let mut content = json!({ "key": "k", STARTED_BY: program });
             if let Some((machine, process)) = writer {
-                Writer { machine, process }.note(&mut content);
+                note_writer(&mut content, machine, process);
             }
             fs::write(folder.path().join(name), content.to_string()).unwrap();
         };

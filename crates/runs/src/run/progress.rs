@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
-use place::{Execution, Kernel, RunState, SaveStatus, SessionId, SkipReason};
+use place::{Death, Execution, Kernel, RunState, SaveStatus, SessionId, SkipReason};
 use tracing::Span;
 
 use super::announced::Announced;
@@ -187,6 +187,14 @@ impl RunProgress {
         }
     }
 
+    /// Another server has said that it restarted the kernel: that is why a process that was replaced has ended.
+    pub(crate) fn restarted_by_others(&mut self) {
+        self.is_restart_said = true;
+        if self.state == (RunState::KernelDied { how: Death::Replaced }) {
+            self.state = RunState::KernelDied { how: Death::Restarted };
+        }
+    }
+
     /// Says what became of a kernel that was asked to exit.
     pub(super) fn exited(&mut self, has_ended: bool) {
         if has_ended {
@@ -196,9 +204,10 @@ impl RunProgress {
         self.note_once(if has_ended { EXIT } else { EXIT_NOT_SEEN });
     }
 
-    pub(super) fn note_once(&mut self, note: &str) {
-        if !self.notes.iter().any(|known| known == note) {
-            self.notes.push(note.to_owned());
+    pub(super) fn note_once(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 

@@ -96,7 +96,12 @@ impl Runner {
             {
                 let runtime = runner.runtime.clone();
                 let tasks = runner.tasks.clone();
-                tasks.spawn_on(async move { runner.write_late(&notebook, &run).await }, &runtime);
+                let writing = async move {
+                    // Once for everything that comes within a moment.
+                    sleep(LATE_WRITE_DELAY).await;
+                    runner.write_claimed(&notebook, &run).await;
+                };
+                tasks.spawn_on(writing, &runtime);
             }
         })
     }
@@ -107,12 +112,6 @@ impl Runner {
         if let Some(ask) = self.line_asker.get().filter(|_| !is_kept) {
             self.runtime.spawn(ask(run.clone()));
         }
-    }
-
-    /// Writes output that came after the end, once for everything that comes within a moment.
-    async fn write_late(&self, notebook: &OpenNotebook, run: &Run) {
-        sleep(LATE_WRITE_DELAY).await;
-        self.write_claimed(notebook, run).await;
     }
 
     /// Writes late output now, if that is still to be done.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kernel::Status;
 use place::{
-    Code, Death, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
+    Death, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
     RunDetails, RunState, SessionId, SkipReason, progress,
 };
 use tokio::time::{sleep, timeout};
@@ -240,10 +240,9 @@ impl Runner {
             run.with(|it| it.is_restart_said = true);
         }
         let details = RunDetails { shown_before, ..run.details() };
-        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), details: &details };
         run.set_stage("waiting for the kernel, which may be running something else");
         run.sent();
-        let execution = executor.execute(code, self.sink(run, notebook));
+        let execution = executor.execute(&details, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
             let Some((notebook, cell)) = notebook.zip(run.cell()) else {

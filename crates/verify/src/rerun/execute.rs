@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kernel::{Event, Outcome};
 use parking_lot::Mutex;
-use place::{Code, Executor, RunDetails, RunId};
+use place::{Executor, RunDetails, RunId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -29,7 +29,7 @@ pub(super) async fn execute(
         source: source.to_owned(),
         ..RunDetails::default()
     };
-    let _execution = executor.execute(Code { source, cell: None, details: &details }, sink);
+    let _execution = executor.execute(&details, sink);
     let _forgotten = Forgotten { executor, run: &details.run };
     let deadline = Instant::now() + limit;
     loop {

@@ -89,7 +89,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 0..120),
     ) {
         let input_requests = InputRequests::default();
-        let mut executions = Executions::new(input_requests.clone());
+        let mut executions = Executions { input_requests: input_requests.clone(), ..Executions::default() };
         let mut witnesses: Vec<(String, Arc<Mutex<Witness>>)> = Vec::new();
         let (mut now, mut line) = (Instant::now(), 0_u32);
         for step in steps {

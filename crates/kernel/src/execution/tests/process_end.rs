@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::transcripts::message;
-use crate::execution::{Executions, InputRequests};
+use crate::execution::Executions;
 
 #[test]
 fn the_process_of_a_kernel_that_ends_is_known_to_have_ended() {
@@ -18,13 +18,13 @@ fn the_process_of_a_kernel_that_ends_is_known_to_have_ended() {
         (&*given_up, false, true),
         (lie, false, false),
     ] {
-        let mut executions = Executions::new(InputRequests::default());
-        executions.begin_with(Some("s".to_owned()));
+        let mut executions = Executions::default();
+        executions.process.begin_with(Some("s".to_owned()));
         if is_owned {
-            executions.trust_process_end();
+            executions.process.is_end_reported = true;
         }
         executions.handle(&message(line, "", true), Instant::now());
-        assert_eq!(executions.process().lock().lives(), !has_ended, "{line}");
-        assert_eq!(executions.process().lock().id(), Some("s"));
+        assert_eq!(executions.process.process.lock().lives(), !has_ended, "{line}");
+        assert_eq!(executions.process.process.lock().id(), Some("s"));
     }
 }

@@ -27,7 +27,7 @@ use crate::{MessageId, Outcome, Sink};
 fn play(transcript: &str) -> String {
     let log = Arc::new(Mutex::new(String::new()));
     let input_requests = InputRequests::default();
-    let mut executions = Executions::new(input_requests.clone());
+    let mut executions = Executions { input_requests: input_requests.clone(), ..Executions::default() };
     let mut now = Instant::now();
     let mut probe = String::new();
     let mut is_numbered = true;
@@ -37,15 +37,15 @@ fn play(transcript: &str) -> String {
             ["#", ..] => {}
             ["run", name] => executions.add(MessageId::new(name), sink(name, &log), now),
             ["supersedable"] => {
-                executions.watch_for_silence(now);
-                executions.watch_for_superseding();
+                executions.silence_check.watch(now);
+                executions.can_be_superseded = true;
             }
             ["superseded"] => executions.superseded(),
             ["unnumbered"] => is_numbered = false,
-            ["owned"] => executions.trust_process_end(),
-            ["connected", process] => executions.begin_with(Some(process.to_owned())),
-            ["before", process] => executions.follow_process(Some(process.to_owned())),
-            ["before"] => executions.follow_process(None),
+            ["owned"] => executions.process.is_end_reported = true,
+            ["connected", process] => executions.process.begin_with(Some(process.to_owned())),
+            ["before", process] => executions.process.follow(Some(process.to_owned())),
+            ["before"] => executions.process.follow(None),
             ["wait", time] => {
                 now += match time.strip_suffix("ms") {
                     Some(milliseconds) => Duration::from_millis(milliseconds.parse().unwrap()),

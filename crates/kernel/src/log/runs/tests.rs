@@ -24,7 +24,7 @@ fn stages(records: &[LogRecord]) -> Vec<(RunStage, bool)> {
     for record in records {
         runs.read(SystemTime::UNIX_EPOCH, 0, record);
     }
-    runs.into_iter().map(|run| (run.stage, run.record.is_acknowledged)).collect()
+    runs.into_all().into_iter().map(|run| (run.stage, run.record.is_acknowledged)).collect()
 }
 
 #[test]

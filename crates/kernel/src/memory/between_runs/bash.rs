@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use jupyter_protocol::{CompleteRequest, JupyterMessage};
-use serde::Deserialize;
 
 use super::list::Row;
 use crate::Client;
@@ -22,13 +21,8 @@ pub(super) async fn rows(client: &Client, waited: Duration) -> Result<Vec<Row>, 
 }
 
 fn read(reply: &Message) -> Vec<Row> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Completions {
-        matches: Vec<String>,
-    }
-    let completions: Completions = reply.content.decode().unwrap_or_default();
-    rows_of(&completions.matches)
+    let matches = reply.content.member("matches").and_then(|it| it.decode::<Vec<String>>().ok());
+    rows_of(&matches.unwrap_or_default())
 }
 
 fn rows_of(matches: &[String]) -> Vec<Row> {

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use notebook::{Json, Output};
-use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -71,11 +70,7 @@ async fn publish(client: &Client) -> (Option<Outcome>, Option<Json>) {
 }
 
 fn read(shown: &Json) -> Option<Vec<Row>> {
-    #[derive(Deserialize)]
-    struct Shown {
-        rows: Vec<Row>,
-    }
-    shown.decode::<Shown>().ok().map(|shown| shown.rows)
+    shown.member("rows")?.decode().ok()
 }
 
 #[cfg(test)]

@@ -98,13 +98,13 @@ fn what_others_could_have_written_is_refused() {
     let link = runtime.path("kernel-link.json");
     symlink(&path, &link).unwrap();
     let refusal = |path: &Path| ForeignFile::read(path).map(|_| ()).unwrap_err();
-    assert_eq!(refusal(&link), Refusal::Link);
+    assert!(refusal(&link).contains("symbolic link"));
     for mode in [0o602, 0o620] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        assert_eq!(refusal(&path), Refusal::Writable);
+        assert!(refusal(&path).contains("other users can write"));
     }
     fs::create_dir(runtime.path("kernel-folder.json")).unwrap();
-    assert_eq!(refusal(&runtime.path("kernel-folder.json")), Refusal::NoFile);
+    assert!(refusal(&runtime.path("kernel-folder.json")).contains("not a file"));
 }
 
 #[cfg(target_os = "linux")]
@@ -114,7 +114,7 @@ fn a_planted_pipe_is_refused_at_once() {
     let path = runtime.path("kernel-pipe.json");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    assert_eq!(ForeignFile::read(&path).map(|_| ()).unwrap_err(), Refusal::NoFile);
+    assert!(ForeignFile::read(&path).map(|_| ()).unwrap_err().contains("not a file"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_file_of_another_user_is_refused() {
     let runtime = Runtime::new();
     let path = runtime.write("kernel-x.json", &content(&json!({})).to_string());
     if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
-        assert_eq!(ForeignFile::read(&path).map(|_| ()).unwrap_err(), Refusal::OtherUser);
+        assert!(ForeignFile::read(&path).map(|_| ()).unwrap_err().contains("another user"));
     }
 }
 
@@ -131,7 +131,7 @@ fn a_file_of_another_user_is_refused() {
 fn addresses_beyond_this_machine_are_refused() {
     let runtime = Runtime::new();
     for ip in ["192.168.1.7", "0.0.0.0", "*", "example.org", "::1", ""] {
-        assert_eq!(runtime.refusal(&json!({ "ip": ip })), Refusal::Address(ip.to_owned()));
+        assert!(runtime.refusal(&json!({ "ip": ip })).contains(&format!("{ip:?}")));
     }
     for ip in ["127.0.0.1", "127.0.1.1", "localhost"] {
         let path = runtime.write("kernel-y.json", &content(&json!({ "ip": ip })).to_string());
@@ -148,16 +148,16 @@ fn sockets_must_be_of_this_user() {
     let path = runtime.write("kernel-y.json", &content(&ipc(&at("own"))).to_string());
     assert!(ForeignFile::read(&path).unwrap().is_some());
     symlink(at("own-1"), at("planted-2")).unwrap();
-    assert_eq!(runtime.refusal(&ipc(&at("planted"))), Refusal::SocketsOfOthers);
-    assert_eq!(runtime.refusal(&ipc("kernel-ipc")), Refusal::SocketsOfOthers);
+    assert!(runtime.refusal(&ipc(&at("planted"))).contains("its sockets belong"));
+    assert!(runtime.refusal(&ipc("kernel-ipc")).contains("its sockets belong"));
 }
 
 #[test]
 fn kernels_that_cannot_prove_who_they_are_are_refused() {
     let runtime = Runtime::new();
-    assert_eq!(runtime.refusal(&json!({ "key": "" })), Refusal::NoKey);
-    assert_eq!(runtime.refusal(&json!({ "signature_scheme": "hmac-md5" })), Refusal::Signature);
-    assert_eq!(runtime.refusal(&json!({ "curve_publickey": "abc" })), Refusal::Encrypted);
+    assert!(runtime.refusal(&json!({ "key": "" })).contains("no key"));
+    assert!(runtime.refusal(&json!({ "signature_scheme": "hmac-md5" })).contains("hmac-sha256"));
+    assert!(runtime.refusal(&json!({ "curve_publickey": "abc" })).contains("encrypts"));
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn no_refusal_shows_the_key() {
     for text in texts {
         let path = runtime.write("kernel-x.json", &text);
         let refusal = ForeignFile::read(&path).map(|_| ()).unwrap_err();
-        assert_eq!(refusal, Refusal::Malformed);
-        assert!(!refusal.to_string().contains(KEY));
+        assert!(refusal.contains("not the connection file"));
+        assert!(!refusal.contains(KEY));
     }
 }
 
@@ -186,6 +186,6 @@ fn folders_to_which_others_can_write_are_not_used() {
     set(0o1700);
     assert_eq!(refusal_of_folder(runtime.0.path()), None);
     set(0o777);
-    assert_eq!(refusal_of_folder(runtime.0.path()), Some(Refusal::Writable));
+    assert!(refusal_of_folder(runtime.0.path()).unwrap().contains("other users can write"));
     assert_eq!(refusal_of_folder(&runtime.path("none")), None);
 }

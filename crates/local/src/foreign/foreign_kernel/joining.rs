@@ -11,6 +11,7 @@ use transports::probe;
 use super::ForeignKernel;
 use crate::foreign::file::ForeignFile;
 use crate::foreign::process::KernelProcess;
+use crate::foreign::refused;
 use crate::foreign::search::{PROBE_TIMEOUT, on_files};
 use environments::ProcessEnv;
 use environments::{InstalledKernelspec, data_folders, list};
@@ -71,7 +72,7 @@ impl ForeignKernel {
             let read = on_files(self.process_env.clone(), move |_| Some(ForeignFile::read(&path))).await;
             let file = match read {
                 Some(Ok(Some(file))) => file,
-                Some(Err(refusal)) => return Err(refusal.error(&self.id)),
+                Some(Err(refusal)) => return Err(refused(&self.id, &refusal)),
                 // Whoever ends a kernel removes its file.
                 Some(Ok(None)) | None => return Err(self.gone()),
             };

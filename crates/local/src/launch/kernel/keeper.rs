@@ -1,13 +1,12 @@
 //! A kernel with a keeper: finds, starts, joins and leaves it.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use keeper::{
     Attachment, ChosenKernel, ClientFrame, KeeperFolder, KeeperSpec, KeptKernel, KernelFile, LaunchError,
-    Lifetimes, StartLock, StateFolder, attach, ensure_capacity, keepers, remove_abandoned, tell,
+    Lifetimes, StartError, StartLock, StateFolder, attach, ensure_capacity, keepers, remove_abandoned, tell,
 };
 use kernel::KernelError;
 use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan};
@@ -30,51 +29,6 @@ pub(super) struct Kept {
     pub(super) orphans: Vec<Orphan>,
 }
 
-/// Why there is no kernel with a keeper.
-enum NotStarted {
-    /// The kernel does not start.
-    Kernel(Error),
-    /// It cannot be kept; the cause.
-    Keeper(String),
-}
-
-impl From<keeper::StartError> for NotStarted {
-    fn from(error: keeper::StartError) -> Self {
-        match error {
-            keeper::StartError::Kernel(LaunchError { cause, next }) => {
-                Self::Kernel(Error::new(ErrorKind::KernelStart, cause, next))
-            }
-            keeper::StartError::Keeper(cause) => Self::Keeper(cause),
-        }
-    }
-}
-
-/// The folder that a keeper makes for itself. It is removed unless its kernel is ready.
-struct NewFolder(Option<KeeperFolder>);
-
-impl NewFolder {
-    fn new(state: &StateFolder) -> io::Result<Self> {
-        let name = uuid::Uuid::new_v4().simple().to_string();
-        Ok(Self(Some(KeeperFolder::named(state, &name)?)))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.as_ref().map_or(Path::new(""), |folder| &folder.path)
-    }
-
-    fn keep(mut self) -> Option<KeeperFolder> {
-        self.0.take()
-    }
-}
-
-impl Drop for NewFolder {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.0 {
-            folder.remove();
-        }
-    }
-}
-
 impl LocalKernel {
     /// A kernel that an earlier server started. `None` if another version of this program has described it in another way.
     pub(crate) fn of_keeper(
@@ -93,7 +47,7 @@ impl LocalKernel {
             process_env,
             start_timeout,
         };
-        let kernel = Self::with(launcher, keeping, root, None);
+        let kernel = Self::new(launcher, keeping, root, true);
         {
             let kept = &mut kernel.state.lock().kept;
             (kept.keeper, kept.is_from_earlier) = (Some(keeper), true);
@@ -123,11 +77,7 @@ impl LocalKernel {
     }
 
     /// Connects to the keeper and takes over the runs that nobody follows. Returns also whether the keeper lives.
-    async fn attach(
-        &self,
-        keeper: &KeptKernel,
-        restart: bool,
-    ) -> Result<(AttachedKernel, bool), KernelError> {
+    async fn attach(&self, keeper: &KeptKernel, restart: bool) -> Result<(RunningKernel, bool), KernelError> {
         let timeout = self.launcher.start_timeout;
         let Attachment { connection, is_kept } =
             attach(&keeper.folder, &keeper.record, restart, timeout).await?;
@@ -140,18 +90,17 @@ impl LocalKernel {
             Orphan::new(record, details, events, executor.clone())
         });
         self.state.lock().kept.orphans.extend(orphans);
-        let mut kernel = AttachedKernel::new(executor, logger);
-        kernel.process = KeptKernel::ask(keeper.folder.clone(), keeper.record.clone()).await.process;
-        Ok((kernel, is_kept))
+        let process = KeptKernel::ask(keeper.folder.clone(), keeper.record.clone()).await.process;
+        Ok((RunningKernel::kept(executor, AttachedKernel::new(logger, process)), is_kept))
     }
 
     /// Starts the process, or connects to the one that a keeper has. With `restart`, that is a new one.
-    pub(super) async fn start_process(&self, restart: bool) -> Result<Box<dyn RunningKernel>, Error> {
+    pub(super) async fn start_process(&self, restart: bool) -> Result<RunningKernel, Error> {
         let known = self.state.lock().kept.keeper.clone();
         let is_first = known.is_none();
         if let Some(known) = known {
             match self.attach_running(&known, restart).await {
-                Ok(Some(running)) => return Ok(Box::new(running)),
+                Ok(Some(running)) => return Ok(running),
                 Ok(None) => {}
                 // It was stopped; every connected server has read that.
                 Err(_) if !known.folder.path.exists() => {}
@@ -187,7 +136,7 @@ impl LocalKernel {
         &self,
         keeper: &KeptKernel,
         restart: bool,
-    ) -> Result<Option<AttachedKernel>, KernelError> {
+    ) -> Result<Option<RunningKernel>, KernelError> {
         let (running, is_kept) = self.attach(keeper, restart).await?;
         if !is_kept {
             return Ok(None);
@@ -200,23 +149,21 @@ impl LocalKernel {
         Ok((is_kept && running.exit_status().is_none()).then_some(running))
     }
 
-    async fn start_kept(
-        &self,
-        keeping: &KernelKeeping,
-        is_first: bool,
-    ) -> Result<Box<dyn RunningKernel>, Error> {
+    async fn start_kept(&self, keeping: &KernelKeeping, is_first: bool) -> Result<RunningKernel, Error> {
         let state = self.launcher.process_env.state_folder();
         let _lock = if is_first { self.lock_start(&state).await? } else { None };
         remove_abandoned(&state);
         let started = async {
-            let notices = ensure_capacity(&state).await.map_err(NotStarted::Keeper)?;
+            let notices = ensure_capacity(&state).await.map_err(StartError::Keeper)?;
             self.state.lock().notices.extend(notices);
             self.start_keeper(keeping, &state).await
         };
         let cause = match started.await {
-            Ok(running) => return Ok(Box::new(running)),
-            Err(NotStarted::Kernel(error)) => return Err(error),
-            Err(NotStarted::Keeper(cause)) => cause,
+            Ok(running) => return Ok(running),
+            Err(StartError::Kernel(LaunchError { cause, next })) => {
+                return Err(Error::new(ErrorKind::KernelStart, cause, next));
+            }
+            Err(StartError::Keeper(cause)) => cause,
         };
         tracing::warn!(cause, "a kernel cannot be kept, so it ends with this program");
         let notice = format!("This kernel ends with this server, because it cannot be kept: {cause}.");
@@ -247,14 +194,15 @@ impl LocalKernel {
         &self,
         keeping: &KernelKeeping,
         state: &StateFolder,
-    ) -> Result<AttachedKernel, NotStarted> {
+    ) -> Result<RunningKernel, StartError> {
         let process_env = &self.launcher.process_env;
-        let no_folder = |error: io::Error| NotStarted::Keeper(format!("there is no folder for it ({error})"));
-        let folder = NewFolder::new(state).map_err(no_folder)?;
+        let no_folder = |error: io::Error| StartError::Keeper(format!("there is no folder for it ({error})"));
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let folder = KeeperFolder::named(state, &name).map_err(no_folder)?;
         let choice = ChosenKernel::new(&self.launcher.choice)
-            .map_err(|error| NotStarted::Keeper(format!("its keeper cannot be started ({error})")))?;
+            .map_err(|error| StartError::Keeper(format!("its keeper cannot be started ({error})")))?;
         let spec = KeeperSpec {
-            folder: folder.path().to_path_buf(),
+            folder: folder.path.clone(),
             id: self.launcher.id.to_string(),
             choice,
             working_folder: self.launcher.folder.clone(),
@@ -266,17 +214,14 @@ impl LocalKernel {
             program: keeping.program.clone(),
         };
         keeper::start(&keeping.program, &spec).await?;
-        let ended = || NotStarted::Keeper("its keeper has ended".to_owned());
-        let folder = folder.keep().ok_or_else(ended)?;
+        let ended = || StartError::Keeper("its keeper has ended".to_owned());
         let record = folder.record().ok_or_else(ended)?;
         let known = KeptKernel::ask(folder, record).await;
         self.state.lock().kept.is_from_earlier = false;
         self.state.lock().kept.keeper = Some(known.clone());
         let unreachable = |error: KernelError| {
             let cause = format!("The new kernel cannot be reached: {error}.");
-            NotStarted::Kernel(
-                Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain).with_source(error),
-            )
+            StartError::Kernel(LaunchError { cause, next: NextStep::TryAgain.to_string() })
         };
         let (running, _) = self.attach(&known, false).await.map_err(unreachable)?;
         install_memory_handler(running.client()).await;
@@ -293,7 +238,7 @@ impl LocalKernel {
         if let Phase::Running(running) = phase
             && let Some(attached) = running.attached()
         {
-            attached.keeper.flush().await;
+            attached.logger.keeper.flush().await;
         }
         true
     }

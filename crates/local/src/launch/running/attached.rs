@@ -1,41 +1,29 @@
-//! A kernel that runs and has a keeper, which ends it.
+//! The connection to the keeper of a kernel that runs, and what the keeper's log holds about the runs there, from which a later server
+//! knows what each of them was.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use keeper::{ClientFrame, KeeperHandle};
-use kernel::{Client, Status};
+use kernel::log::Announcement;
 use parking_lot::Mutex;
-use place::{ClientExecutor, Executor, RunDetails};
+use place::{NotebookPath, RunDetails, RunId, RunLogger};
 use tokio::sync::watch;
-use tokio::time::timeout;
 
-use super::{Interruption, RunningKernel};
-use environments::InterruptMode;
+use files::Root;
 
-mod logger;
-
-pub(crate) use logger::{KeeperLogger, announcement_of, details_of};
-
-/// How long a keeper may take to end its kernel; it ends it by force after four.
-const END_TIMEOUT: Duration = Duration::from_secs(6);
-
+/// A connection to a keeper.
 pub(crate) struct AttachedKernel {
-    pub(crate) keeper: KeeperHandle,
-    executor: Arc<ClientExecutor>,
-    logger: Arc<KeeperLogger>,
+    pub(crate) logger: Arc<KeeperLogger>,
     orphaned: Mutex<watch::Receiver<u64>>,
     /// The kernel's process, as its keeper says. Another process has another connection.
     pub(crate) process: Option<u32>,
 }
 
 impl AttachedKernel {
-    pub(crate) fn new(executor: Arc<ClientExecutor>, logger: Arc<KeeperLogger>) -> Self {
-        let keeper = logger.keeper.clone();
-        let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, logger, orphaned, process: None }
+    pub(crate) fn new(logger: Arc<KeeperLogger>, process: Option<u32>) -> Self {
+        let orphaned = Mutex::new(logger.keeper.orphaned());
+        Self { logger, orphaned, process }
     }
 
     /// Whether another server has left runs behind since the last call.
@@ -48,45 +36,48 @@ impl AttachedKernel {
 
     /// Lets a later server know of a run that waits for its turn. `false` if the connection has ended.
     pub(crate) fn announce(&self, details: &RunDetails) -> bool {
-        self.keeper.send(ClientFrame::Announce(announcement_of(&self.logger.root, details)))
+        self.logger.keeper.send(ClientFrame::Announce(self.logger.announcement(details)))
     }
 }
 
-impl RunningKernel for AttachedKernel {
-    fn client(&self) -> &Client {
-        self.executor.client()
+/// The log of a keeper.
+pub(crate) struct KeeperLogger {
+    pub(crate) keeper: KeeperHandle,
+    pub(crate) root: Root,
+    /// Whether this process only stores runs, of which the next server has to tell.
+    pub(crate) only_stores: bool,
+}
+
+impl RunLogger for KeeperLogger {
+    fn announcement(&self, run: &RunDetails) -> Announcement {
+        announcement_of(&self.root, run)
     }
 
-    fn executor(&self) -> Arc<dyn Executor> {
-        self.executor.clone()
+    fn acknowledge(&self, run: &RunId) {
+        let run = run.clone();
+        self.keeper.send(if self.only_stores {
+            ClientFrame::Store { run }
+        } else {
+            ClientFrame::Acknowledge { run }
+        });
     }
 
-    fn instance(&self) -> Option<String> {
-        self.process.map(|process| process.to_string())
+    fn interrupts_alone(&self) -> bool {
+        true
     }
+}
 
-    fn is_lost(&self) -> bool {
-        self.keeper.is_lost()
-    }
+/// What a keeper's log is to hold about a run whose request is not sent yet.
+pub(crate) fn announcement_of(root: &Root, details: &RunDetails) -> Announcement {
+    let notebook = details.notebook.as_deref().and_then(|path| root.resolve(path).ok());
+    let folder = notebook.is_none().then(|| root.real().to_path_buf());
+    let notebook = notebook.map(|path| NotebookPath::new(path.to_string_lossy()));
+    RunDetails { notebook, folder, ..details.clone() }.announcement()
+}
 
-    fn interrupt(&self, _mode: InterruptMode) -> Interruption {
-        self.keeper.send(ClientFrame::Interrupt { message: None });
-        Interruption::Sent
-    }
-
-    fn end(&self) -> BoxFuture<'_, ()> {
-        self.keeper.send(ClientFrame::End);
-        async {
-            let mut status = self.client().status();
-            let ended = status.wait_for(|status| matches!(status, Status::Dead { .. }));
-            if timeout(END_TIMEOUT, ended).await.is_err() {
-                tracing::warn!("a keeper does not end its kernel");
-            }
-        }
-        .boxed()
-    }
-
-    fn attached(&self) -> Option<&AttachedKernel> {
-        Some(self)
-    }
+/// A run in a keeper's log.
+pub(crate) fn details_of(root: &Root, announcement: &Announcement) -> RunDetails {
+    let details = RunDetails::announced(announcement);
+    let notebook = details.notebook.and_then(|path| root.relative(Path::new(&*path))).map(NotebookPath::new);
+    RunDetails { notebook, folder: None, ..details }
 }

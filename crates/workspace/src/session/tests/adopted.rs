@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, Output};
-use place::{Code, Execution, Executor, Orphan, RunDetails, RunId};
+use place::{Execution, Executor, Orphan, RunDetails, RunId};
 use tokio::sync::{mpsc, watch};
 
 use super::fakes::{Idle, Memory, Page};
@@ -20,7 +20,7 @@ pub(super) struct Connection {
 impl Execution for Connection {}
 
 impl Executor for Connection {
-    fn execute(&self, _: Code<'_>, _: Sink) -> Arc<dyn Execution> {
+    fn execute(&self, _: &RunDetails, _: Sink) -> Arc<dyn Execution> {
         unreachable!("nothing new runs here")
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor};
+use place::{Execution, Executor, RunDetails};
 use recorder::Actor;
 use recorder::actor::acting;
 use runs::Run;
@@ -21,17 +21,22 @@ use crate::StaleState;
 
 /// A kernel that runs everything at once, but for what takes forever, and counts.
 #[derive(Default)]
-struct Counting(AtomicU64);
+struct Counting {
+    count: AtomicU64,
+    /// The last run that takes forever.
+    forever: std::sync::Mutex<Option<Sink>>,
+}
 
 struct Over;
 
 impl Execution for Over {}
 
 impl Executor for Counting {
-    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
-        let execution_count = Some(self.0.fetch_add(1, Ordering::Relaxed) + 1);
+    fn execute(&self, code: &RunDetails, mut sink: Sink) -> Arc<dyn Execution> {
+        let execution_count = Some(self.count.fetch_add(1, Ordering::Relaxed) + 1);
         sink(Event::Started { execution_count });
         if code.source.contains("forever") {
+            *self.forever.lock().unwrap() = Some(sink);
             return Arc::new(Over);
         }
         sink(Event::Finished(if code.source.contains("raise") {
@@ -56,19 +61,20 @@ impl Executor for Counting {
 struct Machine {
     memory: Arc<Memory>,
     kernel: Arc<Idle>,
+    executor: Arc<Counting>,
     state: tempfile::TempDir,
 }
 
 impl Machine {
     fn new() -> Self {
-        let kernel =
-            Idle { executor: Some(Arc::new(Counting::default())), language: "python", ..Idle::new("kept") };
+        let executor = Arc::<Counting>::default();
+        let kernel = Idle { executor: Some(executor.clone()), language: "python", ..Idle::new("kept") };
         kernel.outlives_us.store(true, Ordering::Relaxed);
         *kernel.instance.lock().unwrap() = Some("process 1".to_owned());
         let memory = Arc::new(Memory::default());
         let kernel = Arc::new(kernel);
         memory.kernels.lock().unwrap().push(kernel.clone());
-        Self { memory, kernel, state: tempfile::tempdir().unwrap() }
+        Self { memory, kernel, executor, state: tempfile::tempdir().unwrap() }
     }
 
     async fn server(&self) -> Server {
@@ -340,4 +346,28 @@ async fn a_server_is_told_once_what_another_ran_and_that_it_restarted_the_kernel
     let told = other.run(1).await.view().notes;
     let expected = "Another server (claude) has restarted this kernel since your last run: its earlier variables are gone.";
     assert_eq!(told, [expected]);
+}
+
+/// The kernel of a Jupyter server does not say why another process takes its place.
+#[tokio::test]
+async fn a_run_that_another_server_ends_by_a_restart_says_so() {
+    let machine = Machine::new();
+    let (one, other) = (machine.server().await, machine.server().await);
+    one.write(&["x = 1", "forever"]).await;
+    for server in [&other, &one] {
+        server.run(0).await;
+    }
+    let run = one.start(1).await;
+    run.started().await;
+    let actor = Actor { agent: "claude".to_owned(), ..Actor::default() };
+    acting(actor, other.session.workspace().runner().restart(&*machine.kernel)).await.unwrap();
+    other.session.workspace().recorder().unwrap().drain(std::time::Duration::from_secs(10)).await;
+    machine.restarts();
+    let mut sink = machine.executor.forever.lock().unwrap().take().unwrap();
+    sink(Event::Finished(Outcome::KernelDied { how: place::Death::Replaced }));
+    run.ended().await;
+    assert_eq!(run.state(), place::RunState::KernelDied { how: place::Death::Restarted });
+    let expected = "Another server (claude) has restarted this kernel since your last run: its earlier variables are gone.";
+    assert_eq!(run.view().notes, [expected]);
+    assert_eq!(one.run(0).await.view().notes, [""; 0], "it is said once");
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor, KernelChoice, RunState};
+use place::{Execution, Executor, KernelChoice, RunDetails, RunState};
 use runs::Run;
 use serde_json::json;
 use tokio::sync::watch;
@@ -29,8 +29,8 @@ struct Over;
 impl Execution for Over {}
 
 impl Executor for Scripted {
-    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
-        self.ran.lock().unwrap().push(code.source.to_owned());
+    fn execute(&self, code: &RunDetails, mut sink: Sink) -> Arc<dyn Execution> {
+        self.ran.lock().unwrap().push(code.source.clone());
         // As IPython does, which repeats the last count for a blank source.
         let counted = u64::from(!code.source.trim().is_empty());
         let execution_count = Some(self.count.fetch_add(counted, Ordering::Relaxed) + counted);
@@ -40,7 +40,7 @@ impl Executor for Scripted {
             return Arc::new(Over);
         }
         let done = Outcome::Done { execution_count, next_input: None };
-        let outcome = match code.source {
+        let outcome = match &*code.source {
             "raise" => Outcome::Error { name: "E".to_owned(), value: String::new(), execution_count },
             "die" => Outcome::KernelDied { how: "killed".into() },
             "exit()" | "exit(keep_kernel=True)" => {
@@ -312,7 +312,7 @@ struct Silent;
 impl Execution for Silent {}
 
 impl Executor for Silent {
-    fn execute(&self, _: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
+    fn execute(&self, _: &RunDetails, sink: Sink) -> Arc<dyn Execution> {
         // It never ends.
         std::mem::forget(sink);
         Arc::new(Self)

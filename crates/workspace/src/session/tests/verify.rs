@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use ::verify::{Verification, VerifyOptions};
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Cell, Json, Output};
-use place::{Code, Execution, Executor, RunId};
+use place::{Execution, Executor, RunDetails, RunId};
 use tokio::sync::watch;
 
 use super::*;
@@ -29,9 +29,9 @@ struct Printed;
 impl Execution for Printed {}
 
 impl Executor for Printer {
-    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
-        self.noted.lock().unwrap().push(code.details.run.clone());
-        (self.meanwhile)(code.source);
+    fn execute(&self, code: &RunDetails, mut sink: Sink) -> Arc<dyn Execution> {
+        self.noted.lock().unwrap().push(code.run.clone());
+        (self.meanwhile)(&code.source);
         sink(Event::Output { output: printed("fresh"), display_id: None });
         sink(Event::Finished(Outcome::Done { execution_count: None, next_input: None }));
         Arc::new(Printed)

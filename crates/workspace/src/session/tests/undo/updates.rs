@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, MimeBundle, Output};
-use place::{Code, Execution, Executor};
+use place::{Execution, Executor, RunDetails};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -32,7 +32,7 @@ fn moved_to(value: u8) -> [Event; 2] {
 }
 
 impl Executor for Slider {
-    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
+    fn execute(&self, code: &RunDetails, mut sink: Sink) -> Arc<dyn Execution> {
         let mut shown = self.shown.lock().unwrap();
         if code.source == "show" {
             let data = Json::from_value(&json!({ "text/plain": "", VIEW: { "model_id": "m" } }));
