@@ -46,7 +46,7 @@ fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Resu
             "Without copy, the code works in the folder itself.",
         ));
     };
-    Ok(FolderCopy::new(folder.to_path_buf(), copy, temporary).without(left_out))
+    Ok(FolderCopy::new(folder.to_path_buf(), copy, left_out, temporary))
 }
 
 /// The links that were left out, because they lead out of the root; `None` if there is more than `max` to copy.

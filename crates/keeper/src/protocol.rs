@@ -249,11 +249,11 @@ impl KeeperFrame {
 }
 
 fn tag(payload: &mut Bytes) -> Result<u8, FormatError> {
-    if payload.is_empty() { Err(FormatError::new("it is empty")) } else { Ok(payload.get_u8()) }
+    if payload.is_empty() { Err(FormatError::new(&"it is empty")) } else { Ok(payload.get_u8()) }
 }
 
 fn number(payload: &mut Bytes) -> Result<u64, FormatError> {
-    if payload.len() < 8 { Err(FormatError::new("it has no offset")) } else { Ok(payload.get_u64()) }
+    if payload.len() < 8 { Err(FormatError::new(&"it has no offset")) } else { Ok(payload.get_u64()) }
 }
 
 #[cfg(test)]

@@ -19,8 +19,7 @@ use run_logs::{RunLog, RunLogs};
 
 use crate::foreign::ForeignKernels;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
-use environments::ProcessEnv;
-use environments::{KernelspecChooser, KernelspecQuery, Purpose};
+use environments::{KernelspecChooser, KernelspecQuery, ProcessEnv, Purpose};
 use files::{FileStore, Root, lies_in};
 
 #[cfg(unix)]

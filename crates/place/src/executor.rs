@@ -11,8 +11,7 @@ use notebook::Json;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::RunDetails;
-use crate::RunId;
+use crate::{RunDetails, RunId};
 
 /// Runs code. [`ClientExecutor`] does so by messages.
 pub trait Executor: Send + Sync + 'static {

@@ -14,15 +14,15 @@ pub struct FolderCopy {
 }
 
 impl FolderCopy {
-    /// `copy` is a copy of `original` until `removal` is dropped.
-    pub fn new(original: PathBuf, copy: PathBuf, removal: impl Any + Send + Sync) -> Self {
-        Self { original, copy, left_out: Vec::new(), _removal: Box::new(removal) }
-    }
-
-    /// These links of the original, by their paths in it, are not in the copy, because they lead out of it.
-    #[must_use]
-    pub fn without(self, left_out: Vec<String>) -> Self {
-        Self { left_out, ..self }
+    /// `copy` is a copy of `original` until `removal` is dropped. The links `left_out` of the original, by their paths in it, lead out of
+    /// it and are not in the copy.
+    pub fn new(
+        original: PathBuf,
+        copy: PathBuf,
+        left_out: Vec<String>,
+        removal: impl Any + Send + Sync,
+    ) -> Self {
+        Self { original, copy, left_out, _removal: Box::new(removal) }
     }
 
     pub fn left_out(&self) -> &[String] {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn outputs_name_the_original() {
-        let copy = FolderCopy::new("/home/ada/\"x\"".into(), "/tmp/copy/x".into(), ());
+        let copy = FolderCopy::new("/home/ada/\"x\"".into(), "/tmp/copy/x".into(), Vec::new(), ());
         let bundle = |text: &str| {
             let json = |value: serde_json::Value| Json::from_value(&value);
             MimeBundle {

@@ -25,14 +25,6 @@ pub(crate) enum User {
     Elsewhere(String),
 }
 
-/// Uses of a kernel by others, in words.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Others {
-    /// One or two sentences.
-    pub(crate) sentences: String,
-    pub(crate) has_restarted: bool,
-}
-
 impl KernelUse {
     /// Somebody has run `what`, a cell or a run; without it, they have restarted the kernel.
     pub(crate) fn add(&mut self, user: User, what: Option<String>) {
@@ -41,8 +33,8 @@ impl KernelUse {
         self.count += 1;
     }
 
-    /// Uses by others since a session's last run here. Its first run has no variables here, so that nothing is news.
-    pub(crate) fn since_last_run(&mut self, session: &Weak<SessionLock>) -> Option<Others> {
+    /// Uses by others since a session's last run here, in one or two sentences, and whether somebody has restarted the kernel. Its first run has no variables here, so that nothing is news.
+    pub(crate) fn since_last_run(&mut self, session: &Weak<SessionLock>) -> Option<(String, bool)> {
         let own = self.known.iter().find(|(known, _)| known.ptr_eq(session)).map(|(_, count)| *count);
         self.known.retain(|(known, _)| known.strong_count() > 0 && !known.ptr_eq(session));
         self.known.push((session.clone(), self.count));
@@ -70,7 +62,7 @@ impl KernelUse {
             )
         });
         let sentences: Vec<_> = restart.into_iter().chain(used).collect();
-        (!sentences.is_empty()).then(|| Others { sentences: sentences.join(" "), has_restarted })
+        (!sentences.is_empty()).then(|| (sentences.join(" "), has_restarted))
     }
 }
 
@@ -98,7 +90,7 @@ mod tests {
         let ran = |kernel: &mut KernelUse, session: &Weak<SessionLock>, what: &str| {
             let others = kernel.since_last_run(session);
             kernel.add(User::Session(session.clone()), Some(what.to_owned()));
-            others.map(|others| others.sentences)
+            others.map(|(sentences, _)| sentences)
         };
         assert_eq!(ran(&mut kernel, &mine, "cell a"), None);
         assert_eq!(ran(&mut kernel, &theirs, "cell a"), None, "it had no variables here");
@@ -116,16 +108,16 @@ mod tests {
         kernel.add(User::Session(mine.clone()), None);
         assert_eq!(ran(&mut kernel, &mine, "cell b"), None, "its own restart is no news");
         let others = kernel.since_last_run(&theirs).unwrap();
-        assert!(others.has_restarted);
+        assert!(others.1);
         assert_eq!(
-            others.sentences,
+            others.0,
             "Another session has restarted this kernel since your last run: its earlier variables are gone. Another \
              session has used this kernel since: cell b. Its variables may have changed."
         );
         for _ in 0..2 * MAX_USES {
             kernel.add(User::Elsewhere(String::new()), Some("cell e".to_owned()));
         }
-        assert!(kernel.since_last_run(&theirs).unwrap().sentences.starts_with("Another server has used"));
+        assert!(kernel.since_last_run(&theirs).unwrap().0.starts_with("Another server has used"));
         drop(other);
         kernel.since_last_run(&mine);
         assert_eq!(kernel.known.len(), 1, "a session that has ended is forgotten");

@@ -19,7 +19,7 @@ use staleness::{Codes, History, Module, Run as PastRun, hash, remember};
 use syntax::{is_blank, random_state};
 use uuid::Uuid;
 
-use crate::kernel_use::{Others, User};
+use crate::kernel_use::User;
 use crate::open_notebook::OpenNotebook;
 use crate::run::{Run, RunProgress};
 
@@ -419,7 +419,7 @@ fn module((file, content): &(String, Option<u64>), folder: Option<&Path>) -> Mod
 
 /// Notes in a run what others have done with its kernel since the last run of its session.
 fn note_others(kernel: &mut KnownKernel, run: &Run) {
-    if let Some(Others { sentences, has_restarted }) = kernel.uses.since_last_run(&run.actor().session) {
+    if let Some((sentences, has_restarted)) = kernel.uses.since_last_run(&run.actor().session) {
         run.note(sentences);
         if has_restarted {
             run.with(RunProgress::restarted_by_others);

@@ -65,12 +65,11 @@ impl LogFollower {
 
     /// Reads what was added, up to the end. Returns whether that was anything.
     pub fn read(&mut self) -> io::Result<bool> {
-        let mut records = match self.records.take() {
-            Some(records) => records,
-            None => {
-                self.runs = RunsInLog::with_outputs();
-                RecordReader::at(self.source.oldest()?)
-            }
+        let mut records = if let Some(records) = self.records.take() {
+            records
+        } else {
+            self.runs = RunsInLog::with_outputs();
+            RecordReader::at(self.source.oldest()?)
         };
         // If the keeper has forgotten it, the next reading begins with what is there.
         let is_changed = read_on(

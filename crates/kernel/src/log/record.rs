@@ -38,7 +38,7 @@ const STORED: u8 = 5;
 pub struct FormatError(String);
 
 impl FormatError {
-    pub fn new(cause: impl ToString) -> Self {
+    pub fn new(cause: &impl ToString) -> Self {
         Self(cause.to_string())
     }
 }
@@ -150,7 +150,7 @@ impl LogRecord {
     /// Reads a record without its length. `None` for a kind that is not known.
     fn read(mut bytes: Bytes) -> Result<Option<(SystemTime, Self)>, FormatError> {
         if bytes.len() < HEAD_BYTES {
-            return Err(FormatError::new("a record without a kind"));
+            return Err(FormatError::new(&"a record without a kind"));
         }
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(bytes.get_u64());
         let record = match bytes.get_u8() {
@@ -174,7 +174,7 @@ impl LogRecord {
 
 /// The JSON of a record or a frame.
 pub fn read_json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FormatError> {
-    serde_json::from_slice(bytes).map_err(FormatError::new)
+    serde_json::from_slice(bytes).map_err(|error| FormatError::new(&error))
 }
 
 /// Appends a record or a frame that is JSON behind its kind.
@@ -198,14 +198,14 @@ pub fn put_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesM
 
 /// Takes a message off `bytes`; its parts are slices of them. Fails if they are too few, or name no channel.
 pub fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FormatError> {
-    let too_short = || FormatError::new("a message is shorter than it says");
+    let too_short = || FormatError::new(&"a message is shorter than it says");
     if bytes.len() < 5 {
         return Err(too_short());
     }
     let number = bytes.get_u8();
     let channels = [Channel::Shell, Channel::Control, Channel::Stdin, Channel::Iopub];
     let channel = channels.into_iter().find(|channel| *channel as u8 == number);
-    let channel = channel.ok_or_else(|| FormatError::new(format!("there is no channel {number}")))?;
+    let channel = channel.ok_or_else(|| FormatError::new(&format!("there is no channel {number}")))?;
     let mut parts = Vec::new();
     for _ in 0..bytes.get_u32() {
         if bytes.len() < LENGTH_BYTES {
@@ -255,7 +255,7 @@ impl RecordReader {
 
     /// The next whole record that is known here, with its time.
     pub fn next_record(&mut self) -> Result<Option<(SystemTime, LogRecord)>, FormatError> {
-        while let Some(record) = self.frames.decode(&mut self.buffer).map_err(FormatError::new)? {
+        while let Some(record) = self.frames.decode(&mut self.buffer).map_err(|it| FormatError::new(&it))? {
             self.offset += (LENGTH_BYTES + record.len()) as u64;
             if let Some(record) = LogRecord::read(record.freeze())? {
                 return Ok(Some(record));

@@ -36,7 +36,7 @@ impl Reply {
                 "page" => pages.push(content::page(content, payload.data)),
                 "set_next_input" => next_input = Some(payload.text.0),
                 "ask_exit" => {
-                    exit = Some(![json!(null), json!(false), json!(0)].contains(&payload.keepkernel))
+                    exit = Some(![json!(null), json!(false), json!(0)].contains(&payload.keepkernel));
                 }
                 other => tracing::debug!(source = other, "ignored a payload"),
             }

@@ -17,8 +17,7 @@ use transports::Probe;
 
 use super::file::ForeignFile;
 use super::process::KernelProcess;
-use environments::ProcessEnv;
-use environments::{InstalledKernelspec, InterruptMode};
+use environments::{InstalledKernelspec, InterruptMode, ProcessEnv};
 
 mod joining;
 

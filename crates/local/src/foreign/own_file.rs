@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 64 << 10;
 
 const LINK: &str = "it is a symbolic link";
 
-fn unreadable(error: io::Error) -> Refusal {
+fn unreadable(error: &io::Error) -> Refusal {
     format!("it cannot be read ({error})")
 }
 
@@ -27,7 +27,7 @@ pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
 pub(super) fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Refusal> {
     let Some(file) = system::open(path)? else { return Ok(None) };
     // Of what was opened, not of what has that name by now.
-    let metadata = file.metadata().map_err(unreadable)?;
+    let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
         return Err("it is not a file".into());
     }
@@ -38,7 +38,7 @@ pub(super) fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Ref
         return Err(MALFORMED.into());
     }
     let mut text = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
+    file.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| unreadable(&error))?;
     Ok(Some((text, metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH))))
 }
 
@@ -65,7 +65,7 @@ mod system {
             Ok(file) => Ok(Some(File::from(file))),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP) => Err(LINK.into()),
-            Err(error) => Err(unreadable(error.into())),
+            Err(error) => Err(unreadable(&error.into())),
         }
     }
 
@@ -102,7 +102,7 @@ mod system {
         match File::open(path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unreadable(error)),
+            Err(error) => Err(unreadable(&error)),
         }
     }
 

@@ -13,8 +13,7 @@ use transports::KernelSockets;
 use super::connection_file::ConnectionFile;
 use super::launcher::{KernelLauncher, Open, Started};
 use super::process::Process;
-use environments::InterruptMode;
-use environments::ProcessEnv;
+use environments::{InterruptMode, ProcessEnv};
 
 /// The keeper's process: reads from its standard input what to keep, and keeps it. Fails if the server that started it cannot be
 /// answered.

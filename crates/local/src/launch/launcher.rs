@@ -13,10 +13,7 @@ use tokio::sync::Notify;
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
-use environments::KernelChoice;
-use environments::prepend_paths;
-use environments::{ProcessEnv, Variables};
-use environments::{arguments, variables};
+use environments::{KernelChoice, ProcessEnv, Variables, arguments, prepend_paths, variables};
 
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;
@@ -85,7 +82,7 @@ impl KernelLauncher {
             let is_last = attempt == MAX_ATTEMPTS;
             match self.try_start(open, is_last).await {
                 Err(StartError::Kernel { exit, .. }) if !is_last && is_port_taken(&exit.output) => {
-                    attempt += 1
+                    attempt += 1;
                 }
                 other => return other.map_err(|failure| self.explain(failure)),
             }
@@ -130,13 +127,12 @@ impl KernelLauncher {
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;
-                let (has_exited, exit) = match exit {
-                    Some(exit) => (true, exit),
+                let has_exited = exit.is_some();
+                let exit = if let Some(exit) = exit {
+                    exit
+                } else {
                     // A kernel can print why it ends, and hang before its end.
-                    None => {
-                        let output = process.wait().await.output;
-                        (false, ProcessExit { status: error.to_string(), output })
-                    }
+                    ProcessExit { status: error.to_string(), output: process.wait().await.output }
                 };
                 Err(StartError::Kernel { has_exited, exit })
             }

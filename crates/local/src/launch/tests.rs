@@ -11,11 +11,8 @@ use tempfile::TempDir;
 
 use super::{KernelLauncher, LocalKernel};
 use crate::test_program::program;
-use environments::KernelChoice;
-use environments::{InstalledKernelspec, InterruptMode};
-use environments::{ProcessEnv, Variables};
-use files::Root;
-use files::canonicalize;
+use environments::{InstalledKernelspec, InterruptMode, KernelChoice, ProcessEnv, Variables};
+use files::{Root, canonicalize};
 
 /// A kernel that is a program which does the steps, in its own folder.
 fn kernel(steps: &[&str]) -> (TempDir, Arc<LocalKernel>) {

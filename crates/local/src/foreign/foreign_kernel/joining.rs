@@ -13,8 +13,7 @@ use crate::foreign::file::ForeignFile;
 use crate::foreign::process::KernelProcess;
 use crate::foreign::refused;
 use crate::foreign::search::{PROBE_TIMEOUT, on_files};
-use environments::ProcessEnv;
-use environments::{InstalledKernelspec, data_folders, list};
+use environments::{InstalledKernelspec, ProcessEnv, data_folders, list};
 
 /// How long a kernel that lives may take to reply. One that works on something may have no thread for that.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(20);
