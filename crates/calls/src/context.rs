@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use notebook::{CellId, Edit, Notebook, one_line};
 use place::{Error, Expected, Progress, Report};
-use render::{Budget, Reply, marked_difference};
+use render::{Budget, Reply};
 use runs::{OpenNotebook, Run};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -242,8 +242,7 @@ impl Context<'_> {
             reply.note(&format!("Would change nothing in {path}."));
         } else {
             reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
-            let diff = marked_difference(&diff);
-            reply.say_or(&diff, self.more_of(&diff, &edited(before, edits)));
+            reply.quote(&diff, self.more_of(&diff, &edited(before, edits)));
         }
         if runs {
             reply.note_last("Would run afterwards, with new outputs.");

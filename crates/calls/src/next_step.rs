@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use connection::joined;
 use notebook::visible;
 use place::{Error, NextStep};
-use render::marked;
+use render::quoted;
 
 /// A failure as an agent reads it.
 pub fn message(error: &Error) -> String {
@@ -14,7 +14,7 @@ pub fn message(error: &Error) -> String {
     match cause.split_once('\n') {
         None => joined(&cause, &next),
         // Others may have written the lines below the first: a source, an output, or what a server says.
-        Some((first, rest)) => format!("{first}\n{}\n{next}", marked(rest)),
+        Some((first, rest)) => format!("{first}\n{}\n{next}", quoted(rest)),
     }
 }
 

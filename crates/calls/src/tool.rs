@@ -31,6 +31,8 @@ pub struct Tool {
     pub effect: Effect,
     /// The groups to which it belongs; it is offered if all of them are.
     pub groups: &'static [Group],
+    /// Whether a person wants to see its calls, where the client can show them.
+    pub has_view: bool,
     pub permission: Permission,
     /// Whether it is listed in a session.
     pub availability: fn(Capabilities) -> bool,
@@ -56,6 +58,7 @@ macro_rules! tool {
         discovery: $discovery:expr,
         effect: $effect:expr,
         groups: $groups:expr,
+        $(has_view: $has_view:expr,)?
         $(permission: $permission:expr,)?
         $(availability: $availability:expr,)?
         $(arguments: $arguments:ty,)?
@@ -70,6 +73,7 @@ macro_rules! tool {
             discovery: $discovery,
             effect: $effect,
             groups: $groups,
+            has_view: $crate::tool!(@first $($has_view,)? false),
             permission: $crate::tool!(@first $($permission,)? $effect.permission()),
             availability: $crate::tool!(@first $($availability,)? |_| true),
             schema: $crate::arguments::declare::InputSchema::of::<$crate::tool!(@type $($arguments,)? Arguments)>(),

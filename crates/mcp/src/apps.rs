@@ -24,18 +24,6 @@ const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const MIME: &str = "text/html;profile=mcp-app";
 /// Where the document of every view is.
 const VIEW: &str = "ui://cellbridge/view.html";
-/// The tools whose calls a person wants to see.
-const SHOWN: [&str; 9] = [
-    "execute_cell",
-    "insert_execute_code_cell",
-    "run_cells",
-    "execute_code",
-    "read_cell",
-    "get_run",
-    "verify_notebook",
-    "history",
-    "undo",
-];
 /// In the document of each view, and in what a view sends for the person: a model, which has no view, does not know it.
 static KEY: LazyLock<Option<Secret>> = LazyLock::new(|| Secret::generate().ok());
 const FRAGMENT: &str = "view_fragment";
@@ -109,9 +97,9 @@ fn result(answer: Result<Value, Error>) -> CallToolResult {
 }
 
 /// The tools as a client that shows views lists them.
-pub(crate) fn with_views(mut tools: Vec<place::Tool>) -> Vec<place::Tool> {
-    for tool in &mut tools {
-        if SHOWN.contains(&&*tool.name)
+pub(crate) fn with_views(mut listed_tools: Vec<place::Tool>) -> Vec<place::Tool> {
+    for tool in &mut listed_tools {
+        if tools::find(&tool.name).is_some_and(|tool| tool.has_view)
             && let Ok(mut definition) = serde_json::from_str::<Value>(tool.definition.get())
         {
             definition["_meta"]["ui"] = json!({ "resourceUri": VIEW });
@@ -122,7 +110,7 @@ pub(crate) fn with_views(mut tools: Vec<place::Tool>) -> Vec<place::Tool> {
         (FRAGMENT, "Parts of a view", "What a view of a call lacks, as HTML.", true),
         (ACT, "An action in a view", "What the person does in a view.", false),
     ];
-    tools.extend(about.map(|(name, title, description, only_reads)| {
+    listed_tools.extend(about.map(|(name, title, description, only_reads)| {
         listed(&json!({
             "name": name,
             "title": title,
@@ -132,7 +120,7 @@ pub(crate) fn with_views(mut tools: Vec<place::Tool>) -> Vec<place::Tool> {
             "_meta": { "ui": { "visibility": ["app"] } },
         }))
     }));
-    tools
+    listed_tools
 }
 
 fn listed(definition: &Value) -> place::Tool {
@@ -169,13 +157,6 @@ mod tests {
         ] {
             let parsed = serde_json::from_value(capabilities.clone()).unwrap();
             assert_eq!(are_shown_by(&parsed), expected, "{capabilities}");
-        }
-    }
-
-    #[test]
-    fn each_shown_tool_exists() {
-        for name in SHOWN {
-            assert_eq!(tools::find(name).map(|tool| tool.name), Some(name));
         }
     }
 

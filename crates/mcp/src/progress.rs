@@ -75,7 +75,8 @@ impl Audience<'_> {
             level: LoggingLevel,
         }
         let Line { level } = serde_json::from_str(params.get()).ok()?;
-        if rank(level) < rank(self.level?) {
+        // They stand in the order of RFC 5424.
+        if (level as u8) < self.level? as u8 {
             return None;
         }
         let params = serde_json::from_str(params.get()).ok();
@@ -117,20 +118,6 @@ impl<'a> Reported<'a> {
             self.due = Instant::now() + MAX_PAUSE;
         }
         report
-    }
-}
-
-/// The levels of RFC 5424 in their order.
-fn rank(level: LoggingLevel) -> u8 {
-    match level {
-        LoggingLevel::Debug => 0,
-        LoggingLevel::Info => 1,
-        LoggingLevel::Notice => 2,
-        LoggingLevel::Warning => 3,
-        LoggingLevel::Error => 4,
-        LoggingLevel::Critical => 5,
-        LoggingLevel::Alert => 6,
-        LoggingLevel::Emergency => 7,
     }
 }
 

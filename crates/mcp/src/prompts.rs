@@ -81,26 +81,17 @@ fn cited(
     };
     let mut cells = Vec::new();
     for part in indices.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let range = match part.split_once('-') {
-            Some((from, through)) if from.trim().parse::<usize>().is_ok() => {
-                let from = from.trim().parse().map_err(|_| wrong(part))?;
-                let last = count.checked_sub(1).ok_or_else(|| wrong(part))?;
-                let through = if through.trim().is_empty() {
-                    last
-                } else {
-                    through.trim().parse().map_err(|_| wrong(part))?
-                };
-                from..=through
-            }
-            _ => {
-                let index = find(&index_or_id(notebook, part))?;
-                index..=index
-            }
+        let number = |text: &str| text.trim().parse::<usize>().ok();
+        let ends = part.split_once('-').and_then(|(from, through)| Some((number(from)?, through.trim())));
+        let (from, through) = match ends {
+            Some((from, "")) => (from, count.checked_sub(1).ok_or_else(|| wrong(part))?),
+            Some((from, through)) => (from, number(through).ok_or_else(|| wrong(part))?),
+            None => find(&index_or_id(notebook, part)).map(|index| (index, index))?,
         };
-        if range.is_empty() || *range.end() >= count {
+        if from > through || through >= count {
             return Err(wrong(part));
         }
-        cells.extend(range.filter(|index| !cells.contains(index)).collect::<Vec<_>>());
+        cells.extend((from..=through).filter(|index| !cells.contains(index)).collect::<Vec<_>>());
     }
     if cells.is_empty() { Err(wrong(indices)) } else { Ok(cells) }
 }

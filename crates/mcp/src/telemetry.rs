@@ -23,6 +23,7 @@ use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::metrics::Metrics;
+use crate::relayed::raw;
 use crate::reply::Reply;
 use crate::request_context::is_new_era;
 use crate::session::Session;
@@ -176,7 +177,9 @@ impl Open {
                 (result.is_error == Some(true)).then(|| "tool_error".to_owned())
             }
             Ok(Reply::Relayed(Answer::Result(result))) => is_error(result).then(|| "tool_error".to_owned()),
-            Ok(Reply::Relayed(Answer::Error(error))) => Some(code(error)),
+            Ok(Reply::Relayed(Answer::Error(error))) => {
+                Some(raw::error_code(error).map_or_else(|| "_OTHER".to_owned(), |code| code.to_string()))
+            }
             Err(error) => {
                 span.record("cellbridge.error.kind", error.kind.name());
                 span.record("cellbridge.error.fault", error.fault.name());
@@ -227,13 +230,4 @@ pub(crate) fn is_error(result: &RawValue) -> bool {
         is_error: bool,
     }
     serde_json::from_str::<Head>(result.get()).is_ok_and(|head| head.is_error)
-}
-
-/// The code of a JSON-RPC error.
-fn code(error: &RawValue) -> String {
-    #[derive(Deserialize)]
-    struct Coded {
-        code: i32,
-    }
-    serde_json::from_str(error.get()).map_or_else(|_| "_OTHER".to_owned(), |Coded { code }| code.to_string())
 }

@@ -99,6 +99,19 @@ mod tests {
     }
 
     #[test]
+    fn positions_lead_to_the_original() {
+        let source = format!("ä\n![dot](data:image/png;base64,{})\nlast", "A".repeat(4000));
+        let Replaced { text, offsets } = shortened(&source);
+        assert_eq!(text, "ä\n![dot](data:image/png;base64,… (3 kB))\nlast");
+        let at = |text: &str, part: &str| text[..text.find(part).unwrap()].chars().count();
+        for part in ["![dot", "data:", ")\nlast", "last"] {
+            assert_eq!(offsets.original(at(&text, part)), at(&source, part), "{part}");
+        }
+        assert_eq!(offsets.first_change(), Some(at(&text, "data:")));
+        assert_eq!(shortened("a\nb").offsets.first_change(), None);
+    }
+
+    #[test]
     fn short_uris_and_other_text_stay() {
         for text in
             ["data: 1;base64,", "no data:image/png;base64,iVBORw0KGgo= here", "data:,a;base64,", "data:"]

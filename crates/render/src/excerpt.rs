@@ -1,6 +1,9 @@
 //! Shortens a text that is too long: its ends, and a note on what was left out between them.
 
+use std::borrow::Cow;
+
 use crate::chars::{byte_index, first_chars};
+use crate::fence::Fence;
 use crate::text_ends::{TextEnds, line_breaks};
 
 /// Fewer characters of both ends are not shown.
@@ -16,47 +19,67 @@ pub(crate) enum Focus {
 }
 
 /// A text, or its ends with a note on what was left out between them.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Excerpt {
-    pub(crate) text: String,
+    /// The whole text if nothing is left out.
+    pub(crate) head: String,
+    pub(crate) note: String,
+    pub(crate) tail: String,
     /// The first character that is left out, if one is.
     pub(crate) missing: Option<usize>,
 }
 
-/// The ends of a text in at most `limit` characters, with a note on what was left out between them.
-pub fn shortened(text: &str, limit: usize) -> String {
-    excerpt(&TextEnds::of(text, limit), Focus::Both, limit, &|_| String::new()).text
+impl Excerpt {
+    /// The parts on lines of their own, those of the text each within the fence.
+    pub(crate) fn text(&self, fence: Fence) -> String {
+        let Self { head, note, tail, .. } = self;
+        let parts = [fence_around(fence, head), note.into(), fence_around(fence, tail)];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
 }
 
-/// The text in at most `limit` characters: whole if it fits, else its ends with a note between them.
+fn fence_around(fence: Fence, part: &str) -> Cow<'_, str> {
+    if part.is_empty() { part.into() } else { fence.around(part) }
+}
+
+/// The ends of a text in at most `limit` characters, with a note on what was left out between them.
+pub fn shortened(text: &str, limit: usize) -> String {
+    let fence = Fence::default();
+    excerpt(&TextEnds::of(text, limit), Focus::Both, limit, fence, &|_| String::new()).text(fence)
+}
+
+/// The text in at most `limit` characters: whole if it fits, else its ends with a note between them, each within `fence`.
 ///
 /// `more` says how to see the part that was left out, which starts at the given character. A note is never cut: if there is
 /// no room for it, it does without `more`, and at last it is `…`.
 ///
-/// Example: the lines `line 0` to `line 999` in 120 characters. The longest note takes 53 of them, so 67 are available. The
-/// head gets half of these, 33, and is cut after its last whole line: 28 characters, 4 lines. The tail gets the other 39
-/// and is cut before its first whole line: 35 characters, 4 lines. The note says that 992 lines are left out, and `more`
-/// is asked for the way to character 28.
+/// Example: the lines `line 0` to `line 999` in 120 characters. The longest note takes 50 of them, and the line breaks around it 2, so
+/// 68 are available. The head gets half of these, 34, and is cut after its last whole line: 28 characters, 4 lines. The tail gets the
+/// other 40 and is cut before its first whole line: 35 characters, 4 lines. The note says that 992 lines are left out, and `more` is
+/// asked for the way to character 28.
 pub(crate) fn excerpt(
     ends: &TextEnds,
     focus: Focus,
     limit: usize,
+    fence: Fence,
     more: &dyn Fn(usize) -> String,
 ) -> Excerpt {
-    if let Some(whole) = ends.whole().filter(|_| ends.characters() <= limit) {
-        return Excerpt { text: whole.to_owned(), missing: None };
+    let of_note = |note: String, missing| Excerpt { head: String::new(), note, tail: String::new(), missing };
+    if let Some(whole) = ends.whole().filter(|_| ends.characters() + fence.size() <= limit) {
+        return Excerpt { head: whole.to_owned(), ..of_note(String::new(), None) };
     }
     let none = |_| String::new();
     let ways: [&dyn Fn(usize) -> String; 2] = [more, &none];
     for more in ways {
         // The more is left out, the longer is the note.
-        let longest = within_line(&note(ends.characters(), "characters", &more(ends.characters())));
-        if let Some(available) = limit.checked_sub(longest.chars().count()) {
+        let longest = note(ends.characters(), "characters", &more(ends.characters())).chars().count();
+        if let Some(available) = limit.checked_sub(longest) {
             // A few characters on each side only look like a part of the note.
+            let available = available.saturating_sub(2 + 2 * fence.size());
             return around_note(ends, focus, if available < MIN_ENDS { 0 } else { available }, more);
         }
     }
-    Excerpt { text: first_chars("…", limit).to_owned(), missing: Some(0) }
+    of_note(first_chars("…", limit).to_owned(), Some(0))
 }
 
 /// The ends of the text in `available` characters, and the note between them.
@@ -65,27 +88,21 @@ fn around_note(ends: &TextEnds, focus: Focus, available: usize, more: &dyn Fn(us
     let missing = head.chars().count();
     let (tail, starts_line) = tail(ends, available - missing);
     let way = more(missing);
-    let text = if (head.is_empty() || head.ends_with('\n')) && starts_line {
-        // Without a tail, the last line is left out too, which has no line break.
+    let note = if (head.is_empty() || head.ends_with('\n')) && starts_line {
         let breaks = ends.line_breaks() - line_breaks(head) - line_breaks(tail);
         let lines = breaks + usize::from(tail.is_empty());
-        let what = if lines == 1 { "line" } else { "lines" };
-        format!("{head}{}{}{tail}", note(lines, what, &way), if tail.is_empty() { "" } else { "\n" })
+        note(lines, if lines == 1 { "line" } else { "lines" }, &way)
     } else {
-        let left_out = ends.characters() - missing - tail.chars().count();
-        format!("{head}{}{tail}", within_line(&note(left_out, "characters", &way)))
+        note(ends.characters() - missing - tail.chars().count(), "characters", &way)
     };
-    Excerpt { text, missing: Some(missing) }
+    let head = head.strip_suffix('\n').unwrap_or(head).to_owned();
+    Excerpt { head, note, tail: tail.to_owned(), missing: Some(missing) }
 }
 
 fn note(count: usize, what: &str, more: &str) -> String {
     let them = if count == 1 { "it" } else { "them" };
     let more = if more.is_empty() { String::new() } else { format!(", {more} shows {them}") };
     format!("… {count} {what} left out{more}")
-}
-
-fn within_line(note: &str) -> String {
-    format!(" {note} … ")
 }
 
 fn head(ends: &TextEnds, focus: Focus, available: usize) -> &str {
@@ -120,7 +137,9 @@ mod tests {
     use super::*;
 
     fn cut(text: &str, focus: Focus, limit: usize) -> String {
-        excerpt(&TextEnds::of(text, limit), focus, limit, &|offset| format!("page({offset})")).text
+        let fence = Fence::default();
+        excerpt(&TextEnds::of(text, limit), focus, limit, fence, &|offset| format!("page({offset})"))
+            .text(fence)
     }
 
     fn numbered(lines: usize) -> String {
@@ -148,7 +167,7 @@ mod tests {
     #[test]
     fn characters_are_left_out_of_a_long_line() {
         let text = cut(&"0123456789".repeat(100), Focus::Both, 80);
-        assert_eq!(text, "0123456789012 … 973 characters left out, page(13) shows them … 67890123456789");
+        assert_eq!(text, "01234567890123\n… 971 characters left out, page(14) shows them\n567890123456789");
     }
 
     #[test]
@@ -160,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_way_to_see_more_is_optional() {
-        let text = excerpt(&TextEnds::of(&"a".repeat(99), 60), Focus::Both, 60, &|_| String::new()).text;
-        assert_eq!(text, format!("{0} … 67 characters left out … {0}", "a".repeat(16)));
+        let text = shortened(&"a".repeat(99), 60);
+        assert_eq!(text, format!("{0}\n… 65 characters left out\n{0}", "a".repeat(17)));
     }
 
     #[test]
@@ -186,9 +205,9 @@ mod tests {
             let Some((_, after)) = excerpt.split_once("page(") else { return Ok(()) };
             let Some((offset, after)) = after.split_once(") shows ") else { return Ok(()) };
             let offset: usize = offset.parse().unwrap();
-            prop_assert!(excerpt.starts_with(first_chars(&text, offset)));
+            prop_assert!(excerpt.starts_with(first_chars(&text, offset).trim_end_matches('\n')));
             let Some(after) = after.strip_prefix("them").or(after.strip_prefix("it")) else { return Ok(()) };
-            let tail = after.strip_prefix(" … ").or(after.strip_prefix('\n')).unwrap_or(after);
+            let tail = after.strip_prefix('\n').unwrap_or(after);
             prop_assert!(text.ends_with(tail));
             prop_assert!(offset + tail.chars().count() < text.chars().count());
         }

@@ -8,11 +8,14 @@ use std::io::Cursor;
 
 use notebook::{Json, one_line};
 
-use crate::marks::marked;
 use crate::{base64_json, size, svg};
 use ::image::codecs::jpeg::JpegEncoder;
 use ::image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use ::image::{DynamicImage, GenericImageView, ImageDecoder, ImageFormat, ImageReader, ImageResult, Limits};
+use ::image::imageops::overlay;
+use ::image::{
+    DynamicImage, GenericImageView, ImageDecoder, ImageFormat, ImageReader, ImageResult, Limits, Rgba,
+    RgbaImage,
+};
 
 /// The type of drawings.
 pub(crate) const SVG: &str = "image/svg+xml";
@@ -37,16 +40,6 @@ pub(crate) struct ImageSource {
     pub(crate) label: Option<String>,
     /// The same content in plain text, if there is one, as for a typeset formula.
     pub(crate) plain: Option<String>,
-}
-
-impl ImageSource {
-    /// A note about the image, followed by its plain text.
-    pub(crate) fn with_plain(&self, note: String) -> String {
-        match &self.plain {
-            Some(plain) => format!("{note}\n{}", marked(plain)),
-            None => note,
-        }
-    }
 }
 
 /// An image for a model.
@@ -233,14 +226,8 @@ fn flattened(image: &DynamicImage) -> DynamicImage {
     if !image.color().has_alpha() {
         return eight_bits(image);
     }
-    let mut flat = image.to_rgba8();
-    for pixel in flat.pixels_mut() {
-        let alpha = u16::from(pixel[3]);
-        for channel in 0..3 {
-            let mixed = (u16::from(pixel[channel]) * alpha + 255 * (255 - alpha) + 127) / 255;
-            pixel[channel] = u8::try_from(mixed).unwrap_or(u8::MAX);
-        }
-    }
+    let mut flat = RgbaImage::from_pixel(image.width(), image.height(), Rgba([u8::MAX; 4]));
+    overlay(&mut flat, &image.to_rgba8(), 0, 0);
     DynamicImage::from(flat).to_rgb8().into()
 }
 

@@ -4,7 +4,6 @@ use notebook::{Json, Output, Text, truncate};
 
 use crate::bundle::{self, Rendered};
 use crate::data_uri::without_data_uris;
-use crate::marks::{Marks, marked};
 use crate::terminal::{self, Terminal};
 use crate::{image, size, traceback};
 
@@ -19,46 +18,39 @@ const MAX_LAST_LINE: usize = 200;
 ///
 /// Streams, plain text and tracebacks appear as on a terminal: without escape sequences, with progress bars in their last
 /// state, and with repeated lines counted. Of other contents the most informative MIME type is taken. Images are described
-/// in one line. Lines that start like Cellbridge's own are [`marked`](crate::marked).
+/// in one line.
 pub fn full_text(output: &Output) -> String {
     match output {
-        Output::Stream { text, .. } => {
-            let mut full = String::new();
-            stream_text(text, |piece| full.push_str(piece));
-            full
-        }
+        Output::Stream { text, .. } => printed(text.pieces()),
         Output::Display(bundle) | Output::Result { bundle, .. } => match bundle::render(bundle) {
-            Rendered::Text(text) | Rendered::Illustrated(text, _) => marked(&text).into_owned(),
-            Rendered::Description(text) => description(&text),
-            Rendered::Image(source) => source.with_plain(image::description(&source)),
+            Rendered::Text(text) | Rendered::Illustrated(text, _) | Rendered::Description(text) => text,
+            Rendered::Image(source) => {
+                let lines = [Some(image::description(&source)), source.plain];
+                lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+            }
         },
         Output::Error { name, value, traceback } => {
-            let text = traceback::traceback(name, value, traceback);
-            marked(&without_data_uris(&text)).into_owned()
+            without_data_uris(&traceback::traceback(name, value, traceback)).into_owned()
         }
         Output::Other(json) => unknown(json),
     }
 }
 
-/// The length of [`full_text`], in characters.
-pub fn full_length(output: &Output) -> usize {
-    let Output::Stream { text, .. } = output else { return full_text(output).chars().count() };
-    let mut length = 0;
-    stream_text(text, |piece| length += piece.chars().count());
-    length
+/// Printed text as a terminal shows it.
+pub(crate) fn printed<'t>(pieces: impl IntoIterator<Item = &'t str>) -> String {
+    let mut text = String::new();
+    pieces_text(pieces, |piece| text.push_str(piece));
+    text
 }
 
-/// A description, whose first line is ours, and whose other lines may be of the content.
-pub(crate) fn description(text: &str) -> String {
-    match text.split_once('\n') {
-        Some((first, rest)) => format!("{first}\n{}", marked(rest)),
-        None => text.to_owned(),
+/// The place in `text`, as it was printed, behind which everything comes that `shown`, the start of what a terminal shows of it, lacks.
+pub(crate) fn printed_offset(text: &str, shown: &str) -> usize {
+    if text.starts_with(shown) {
+        return shown.len();
     }
-}
-
-/// Passes the readable text of a stream to `sink` piece by piece.
-fn stream_text(text: &Text, sink: impl FnMut(&str)) {
-    pieces_text(text.pieces(), sink);
+    let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let is_within = |end: &usize| printed([&text[..*end]]).len() <= shown.len();
+    starts[..starts.partition_point(is_within)].last().copied().unwrap_or_default()
 }
 
 /// A piece of a stream.
@@ -68,11 +60,11 @@ pub(crate) enum Piece<'t> {
     Between(&'t str),
 }
 
-/// The same for an excerpt with at most `kept` characters of both ends: of a long stream, only the ends are rendered.
+/// Passes the readable text of a stream to `sink` piece by piece, for an excerpt with at most `kept` characters of both ends: of a long stream, only the ends are rendered.
 pub(crate) fn stream_ends(text: &Text, kept: usize, mut sink: impl FnMut(Piece<'_>)) {
     let end = RENDERED_END.max(8 * kept);
     if text.len() <= 4 * end {
-        return stream_text(text, |piece| sink(Piece::Text(piece)));
+        return pieces_text(text.pieces(), |piece| sink(Piece::Text(piece)));
     }
     let tail = text.part(text.len() - end, text.len());
     let line = tail.find('\n').map_or(0, |at| at + 1);
@@ -81,12 +73,10 @@ pub(crate) fn stream_ends(text: &Text, kept: usize, mut sink: impl FnMut(Piece<'
     pieces_text([&tail[line..]], |piece| sink(Piece::Text(piece)));
 }
 
-fn pieces_text<'t>(pieces: impl IntoIterator<Item = &'t str>, sink: impl FnMut(&str)) {
-    let mut marks = Marks::new(sink);
-    let mut terminal = Terminal::new(|piece: &str| marks.push(&without_data_uris(piece)));
+fn pieces_text<'t>(pieces: impl IntoIterator<Item = &'t str>, mut sink: impl FnMut(&str)) {
+    let mut terminal = Terminal::new(|piece: &str| sink(&without_data_uris(piece)));
     pieces.into_iter().for_each(|piece| terminal.write(piece));
     terminal.finish();
-    marks.finish();
 }
 
 fn unknown(json: &Json) -> String {
@@ -158,7 +148,6 @@ mod tests {
             let text = full_text(&output);
             assert!(text.len() < 200, "{}", &text[..200]);
             assert!(text.contains("image/svg"), "{text}");
-            assert_eq!(full_length(&output), text.chars().count());
         }
     }
 

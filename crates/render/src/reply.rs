@@ -9,11 +9,12 @@ mod sections;
 
 use std::sync::Arc;
 
-use notebook::{Cell, Output};
+use notebook::{Cell, Output, visible};
 
 use crate::budget::{Budget, Claim, shares};
+use crate::offsets::Replaced;
 use crate::shown_outputs::ShownOutputs;
-use crate::{full_text, paged, source};
+use crate::{data_uri, paged, without_data_uris};
 use content::{Content, More};
 use item::Item;
 pub use sections::Priority;
@@ -107,22 +108,28 @@ impl Reply {
         self.open().content(Content::of_text(item, None, More::new(move |_, _| more.clone())));
     }
 
-    /// Adds the source of a cell, with its `data:` URIs shortened and lines marked that could pass for ours.
+    /// Adds text of somebody else, where the call `more` shows what was left out.
+    pub fn quote(&mut self, text: &str, more: String) {
+        let item = Item::quoted(&visible(&without_data_uris(text.trim_end())), self.kept);
+        self.open().content(Content::of_text(item, None, More::new(move |_, _| more.clone())));
+    }
+
+    /// Adds the source of a cell, with its `data:` URIs shortened.
     ///
     /// `more` is the call that shows the source as it is, from a character on.
     pub fn source(&mut self, text: &str, more: impl Fn(usize) -> String + Send + Sync + 'static) {
-        let shown = source::shown(text);
-        let item = Item::from_tool(&shown.text, self.kept);
-        let changed = shown.first_change();
-        let more = More::new(move |_, offset| more(shown.original(offset)));
+        let Replaced { text, offsets } = data_uri::shortened(text);
+        let item = Item::quoted(&text, self.kept);
+        let changed = offsets.first_change();
+        let more = More::new(move |_, offset| more(offsets.original(offset)));
         self.open().content(Content::of_text(item, changed, more));
     }
 
     /// Adds outputs: short ones whole, long ones with their ends, and more of errors and results than of streams. Adjacent
     /// pieces of one stream are one output, as in [`merged`](crate::merged).
     ///
-    /// `more` is the call that shows what was left out of an output, given its index and the first missing character of its
-    /// [`full_text`](crate::full_text).
+    /// `more` is the call that shows what was left out of an output, given its index and the place where that starts, as for
+    /// [`Reply::page`].
     pub fn outputs(
         &mut self,
         outputs: &[Output],
@@ -144,10 +151,11 @@ impl Reply {
         self.open().content(content);
     }
 
-    /// Adds the page of one output's [`full_text`](crate::full_text) that starts at the character `offset`, and with the first page
-    /// the images of the output. `more` is the call for the next page. Nothing else has room beside it.
+    /// Adds the page of one output that starts at `offset`: a byte of a stream, and a character of another's
+    /// [`full_text`](crate::full_text). The first page has the images of the output. `more` is the call for the next page. Nothing else
+    /// has room beside it.
     pub fn page(&mut self, output: &Output, offset: usize, more: &dyn Fn(usize) -> String) {
-        self.note(&paged(&full_text(output), offset, self.budget.characters, more));
+        self.note(&paged(output, offset, self.budget.characters, more));
         if offset == 0 {
             let content = Content::of_images(output, &mut self.images);
             self.open().content(content);

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::one_line;
 use packages::{
     Building, Installation, Installed, Installer, PackageChange, Plan, RecordIn, Requirement, ScriptEdit,
     plan_starts, record_in_notebook,
 };
-use place::{Error, Kernel};
+use place::Kernel;
 use runs::OpenNotebook;
 
 use crate::restart_notebook;
-use calls::arguments::given::refused;
-use calls::arguments::parameters::NotebookArgument;
 use calls::consent::{Preview, Shown};
 use calls::prelude::*;
 use calls::preview::first_kernel;

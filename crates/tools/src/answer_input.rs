@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use place::{Error, ErrorKind, RunState};
+use place::RunState;
 
 use super::get_run::own_run;
-use calls::arguments::parameters::BudgetArguments;
 use calls::prelude::*;
 use calls::replies::run_report::{place_of, report};
-use calls::waiting::Waiting;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "answer_input",

@@ -3,19 +3,15 @@
 mod arrangement;
 mod properties;
 
-use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
-use place::{Applied, Error};
+use notebook::{Cell, CellType, Edit, HiddenParts};
+use place::Applied;
 use render::{Reply, without_data_uris};
 use runs::OpenNotebook;
 use serde_json::{Map, Value};
 
 use super::clear_cell_output::detach_late_outputs;
 use arrangement::Arrangement;
-use calls::arguments::declare::{Argument, Schema};
-use calls::arguments::given::{Given, refused};
-use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::{label, newly_undefined, surroundings};
 use properties::{NOTHING_HIDDEN, Properties};
 
 pub(crate) static TOOL: Tool = tool! {

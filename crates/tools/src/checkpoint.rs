@@ -1,9 +1,5 @@
 //! `checkpoint`: a name for this moment of a notebook, to come back to it.
 
-use notebook::one_line;
-
-use calls::arguments::given::refused;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 
 pub(crate) static TOOL: Tool = tool! {

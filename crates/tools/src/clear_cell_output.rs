@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, CellId, Edit, Notebook, one_line};
-use place::{Error, ErrorKind, Expected, NotebookPath, SaveStatus};
+use notebook::{Cell, CellId, Edit, Notebook};
+use place::{Expected, NotebookPath, SaveStatus};
 use runs::OpenNotebook;
 use workspace::Session;
 
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::label;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "clear_cell_output",
@@ -19,11 +16,10 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove outputs, clean a notebook before commit"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    combinations: &[Combination::Excludes("all", &["cell_index", "cell_id"])],
-    check: |arguments: &Arguments| match (&arguments.cell, arguments.all) {
-        (None, false) => Err(refused("clear_cell_output needs cell_index, cell_id or all.")),
-        _ => Ok(()),
-    },
+    combinations: &[
+        Combination::Excludes("all", &["cell_index", "cell_id"]),
+        Combination::NeedsOne(&["cell_index", "cell_id", "all"]),
+    ],
 };
 
 arguments! {

@@ -1,14 +1,11 @@
 //! `copy_file`: any file, from one place to another.
 
 use futures_util::StreamExt as _;
-use notebook::one_line;
-use place::{Error, Existing};
+use place::Existing;
 use sha2::{Digest as _, Sha256};
 use workspace::{CopiedFile, FilePreview, Session};
 
-use calls::arguments::parameters::PreviewArgument;
 use calls::prelude::*;
-use calls::preview::Asked;
 use calls::question::Speaker;
 
 /// How much of a file a person is shown, in bytes.

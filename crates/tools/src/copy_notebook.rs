@@ -1,15 +1,11 @@
 //! `copy_notebook`: a notebook with its outputs, from one place to another.
 
-use notebook::one_line;
-use place::{Error, Existing, NotebookPath};
-use render::marked_difference;
+use place::{Existing, NotebookPath};
 use runs::{OpenNotebook, Run};
 use sha2::{Digest as _, Sha256};
 use workspace::{CopiedNotebook, CopyPreview};
 
-use calls::arguments::parameters::PreviewArgument;
 use calls::prelude::*;
-use calls::preview::Asked;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "copy_notebook",
@@ -108,7 +104,7 @@ fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview)
             reply.note(&format!(
                 "Would replace the cells of {path} with the {cells} cells of {from} (nothing was changed; new cells may have other ids):"
             ));
-            reply.say(&marked_difference(&diff));
+            reply.quote(&diff, String::new());
         }
     }
     reply.into()

@@ -2,16 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use notebook::{CellRef, Edit, Notebook, one_line};
-use place::Error;
+use notebook::{CellRef, Edit, Notebook};
 use runs::OpenNotebook;
 use workspace::Session;
 
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::preview::Asked;
-use calls::replies::cell_text::{label, newly_undefined, ranges};
 
 pub(crate) static TOOL: Tool = tool! {
     name: "delete_cell",
@@ -20,13 +15,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    check: |it: &Arguments| {
-        if it.cell_indices.is_empty() && it.cell_ids_to_delete.is_empty() {
-            Err(refused("delete_cell needs cell_indices or cell_ids_to_delete."))
-        } else {
-            Ok(())
-        }
-    },
+    combinations: &[Combination::NeedsOne(&["cell_indices", "cell_ids_to_delete"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -114,18 +103,7 @@ fn targets(
             if sorted(&by_index) == sorted(&by_id) {
                 return Ok(by_index);
             }
-            let (one, other) = (named(notebook, &by_index), named(notebook, &by_id));
-            Err(refused(format!(
-                "The indices and the ids name different cells: {one}; and {other}. Give only one of the two."
-            )))
+            Err(refused("The indices and the ids name different cells. Give only one of the two."))
         }
     }
-}
-
-fn named(notebook: &Notebook, indices: &[usize]) -> String {
-    const MAX_NAMED: usize = 5;
-    let more = if indices.len() > MAX_NAMED { ", …" } else { "" };
-    let labels: Vec<_> =
-        indices.iter().take(MAX_NAMED).map(|index| label(*index, &notebook.cells()[*index])).collect();
-    labels.join(", ") + more
 }

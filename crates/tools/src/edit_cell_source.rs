@@ -1,13 +1,9 @@
 //! `edit_cell_source`: replaces text within a cell.
 
-use place::{Error, ErrorKind};
+use render::quoted;
 
 use super::overwrite_cell_source::{Replacing, replace};
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::shortened;
-use calls::waiting::RunArguments;
 
 /// How much of the source a refusal shows, in characters.
 const MAX_SOURCE: usize = 4000;
@@ -92,7 +88,7 @@ pub(super) fn replaced(source: &str, old: &str, new: &str, all: bool) -> Result<
 fn shown(source: &str) -> String {
     let shown = shortened(source, MAX_SOURCE);
     let hint = if shown.len() < source.len() { "\n(read_cell shows all)" } else { "" };
-    format!("{shown}{hint}")
+    format!("{}{hint}", quoted(&shown))
 }
 
 #[cfg(test)]

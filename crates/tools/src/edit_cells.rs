@@ -3,15 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::preview::Asked;
-use calls::replies::cell_text::newly_undefined;
-use calls::waiting::WaitingArguments;
-use notebook::{Notebook, one_line};
-use place::{Applied, Error};
-use render::marked_difference;
+use notebook::Notebook;
+use place::Applied;
+use render::quoted;
 use runs::OpenNotebook;
 use workspace::Session;
 
@@ -41,14 +36,8 @@ pub(crate) static TOOL: Tool = tool! {
         Combination::Needs(&["timeout"], &["run_stale"]),
         Combination::Needs(&["rename"], &["rename_to"]),
         Combination::Needs(&["rename_to"], &["rename"]),
+        Combination::NeedsOne(&["edits", "rename"]),
     ],
-    check: |arguments: &Arguments| {
-        if arguments.edits.0.is_empty() && arguments.rename.is_none() {
-            Err(refused("edit_cells needs edits, or rename and rename_to."))
-        } else {
-            Ok(())
-        }
-    },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -104,16 +93,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
-    let diff = if diff.is_empty() {
-        diff
-    } else {
-        format!("\n\n```diff\n{}\n```", marked_difference(diff.trim_end_matches('\n')))
-    };
+    let diff = diff.trim_end_matches('\n');
     let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
     let more = more.map(|id| context.next_calls().read_cell(id, "")).unwrap_or_default();
     if !arguments.run_stale {
         let mut reply = context.reply();
-        reply.say_or(&format!("{done}{diff}"), more);
+        reply.note(&done);
+        reply.quote(diff, more);
         if let Some(line) = newly_undefined(session, &opened, &before, &notebook) {
             reply.note_last(&line);
         }
@@ -139,8 +125,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let waiting = WaitingArguments::with_timeout(arguments.timeout);
     // What the cells show is worth more of the reply than what the agent has just written.
     let has_room = diff.chars().count() <= context.budget(&waiting.budget).characters / 3;
-    let diff = if has_room { diff } else { format!("\n[The diff is left out: {more} shows a new source.]") };
-    series.wait(&format!("{done}{diff}"), &waiting, context).await
+    let diff =
+        if has_room { quoted(diff) } else { format!("[The diff is left out: {more} shows a new source.]") };
+    series.wait(format!("{done}\n{diff}").trim_end(), &waiting, context).await
 }
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, Notebook, one_line};
-use place::{Error, ErrorKind, NotebookPath};
+use notebook::{Cell, Notebook};
+use place::NotebookPath;
 use runs::{OpenNotebook, Run};
 
-use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::label;
 use calls::replies::run_report::report;
-use calls::waiting::WaitingArguments;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "execute_cell",
@@ -19,6 +16,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Run],
+    has_view: true,
 };
 
 arguments! {
@@ -60,7 +58,11 @@ pub(super) async fn run(
 
 /// An error that does not hide what was done before.
 pub(super) fn after(heading: &str, error: Error) -> Error {
-    if heading.is_empty() { error } else { Error { cause: format!("{heading}\n{}", error.cause), ..error } }
+    if heading.is_empty() {
+        return error;
+    }
+    // Below the first line of a cause is what others have written.
+    Error { cause: format!("{} {}", heading.replace('\n', " "), error.cause), ..error }
 }
 
 fn start(

@@ -3,14 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::one_line;
-use place::Error;
 use runs::Run;
 
-use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
 use calls::replies::run_report::report;
-use calls::waiting::WaitingArguments;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "execute_code",
@@ -21,6 +17,7 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
+    has_view: true,
 };
 
 arguments! {

@@ -1,24 +1,20 @@
 //! `get_run`: the state and the outputs of a run, and a closer look at one output.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use notebook::{Output, one_line};
-use place::{Error, ErrorKind, FoundRun, RunId, RunState};
-use render::{Budget, Reply, full_text, marked, merged};
+use notebook::Output;
+use place::{FoundRun, RunId, RunState};
+use render::{Budget, Reply, full_text, merged, terminal_text};
 use runs::Run;
 use tokio::time::sleep;
 use workspace::Session;
 
 use super::read_cell::paged;
-use calls::arguments::declare::FreeText;
-use calls::arguments::parameters::BudgetArguments;
 use calls::prelude::*;
-use calls::replies::cell_text::{shortened, table};
 use calls::replies::run_report::{more, report_since};
 use calls::replies::seen_outputs::SeenOutputs;
-use calls::replies::whole_lines::whole_lines;
-use calls::waiting::Waiting;
 
 /// How many runs are listed.
 const MAX_RUNS: usize = 20;
@@ -38,6 +34,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
     effect: Effect::Watches,
     groups: &[Group::Read],
+    has_view: true,
     combinations: &[
         Combination::Needs(&["since", "output", "offset", "pattern"], &["run_id", "wait_seconds"]),
         Combination::Needs(&["offset"], &["output", "pattern"]),
@@ -172,13 +169,10 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
                 shortened(prompt, MAX_LINE)
             )
         }
-        RunState::Done => "The run completed".to_owned(),
         RunState::Error { name, value } => {
             format!("The run failed with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
         }
-        RunState::KernelDied { .. } => format!("The run {}", state.outcome()),
-        RunState::Skipped { reason } => reason.to_string().trim_end_matches('.').to_owned(),
-        _ => "The run did not finish".to_owned(),
+        state => format!("The run {}", state.outcome()),
     };
     let verb = if is_over { "Output" } else { "Output so far" };
     let mut reply = Reply::new(budget);
@@ -186,7 +180,7 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
         "[INFO] Run {id} was started by another server, which stores its outputs. {how}. {verb}: {printed}"
     ));
     if !text.is_empty() {
-        reply.say(&marked(text));
+        reply.quote(text, String::new());
     }
     reply
 }
@@ -246,12 +240,23 @@ fn lines_with(
         if wanted.is_some_and(|wanted| wanted != index) {
             continue;
         }
-        let mut offset = 0;
-        for line in full_text(output).split('\n') {
+        let mut add = |offset: usize, line: &str| {
             if line.to_lowercase().contains(&needle) {
                 lines.push(format!("output {index} offset {offset}: {}", shortened(line, MAX_LINE)));
             }
-            offset += line.chars().count() + 1;
+        };
+        let mut offset = 0;
+        if let Output::Stream { text, .. } = output {
+            for line in text.as_str().split_inclusive('\n') {
+                let is_plain = !line.trim_end().contains(char::is_control);
+                add(offset, &if is_plain { line.trim_end().into() } else { Cow::from(terminal_text(line)) });
+                offset += line.len();
+            }
+        } else {
+            for line in full_text(output).split('\n') {
+                add(offset, line);
+                offset += line.chars().count() + 1;
+            }
         }
     }
     if lines.is_empty() {

@@ -1,15 +1,9 @@
 //! `history`: what was changed in a notebook through this program, and what one operation changed.
 
 use chrono::{DateTime, Utc};
-use notebook::one_line;
-use place::Error;
-use render::marked_difference;
 use workspace::{Operation, OperationId, OperationKind, PastOperation, Since, summary};
 
-use calls::arguments::given::refused;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
-use calls::replies::whole_lines::whole_lines;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "history",
@@ -18,6 +12,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("what changed, who changed it, history, diff"),
     effect: Effect::Reads,
     groups: &[Group::Read],
+    has_view: true,
     combinations: &[Combination::Excludes("id", &["since", "limit"])],
 };
 
@@ -40,8 +35,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?, None).await?;
         let mut reply = context.reply();
         reply.note(&line(&operation));
-        let diff = marked_difference(&diff);
-        reply.say_or(&diff, context.more_of(&diff, &[]));
+        reply.quote(&diff, context.more_of(&diff, &[]));
         return Ok(reply.into());
     }
     let since = since.filter(|since| !since.trim().is_empty()).map(|since| parse_since(&since, Utc::now()));

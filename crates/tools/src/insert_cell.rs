@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook, one_line};
-use place::{Applied, Error, ErrorKind, Expected, SaveStatus};
+use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook};
+use place::{Applied, Expected, SaveStatus};
 use render::Reply;
 use runs::OpenNotebook;
 use serde_json::json;
@@ -11,13 +11,11 @@ use serde_json::json;
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
 use calls::arguments::choice::Choice as _;
-use calls::arguments::declare::{Argument, Schema};
-use calls::arguments::given::{Given, refused};
 use calls::arguments::names::{check_members, source_by_any_name};
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::{newly_undefined, surroundings};
-use calls::waiting::{RunArguments, WaitingArguments};
+
+/// More ids are not named: they must not push out what the cells did.
+const MAX_IDS: usize = 20;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "insert_cell",
@@ -118,7 +116,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         format!(
             "{} cell(s) inserted successfully at index {first} to {last}! ids {} in {path}; {saved}",
             ids.len(),
-            named_ids(ids, context.budget(&run.waiting.budget).characters / 4, || {
+            named_ids(ids, || {
                 context.next_calls().read_notebook(&format!("start_index={first}, limit={}", ids.len()))
             })
         )
@@ -147,14 +145,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
 }
 
-/// The ids of new cells, or how to see them if they take more than `room` characters: they must not push out what the cells did.
-fn named_ids(ids: &[CellId], room: usize, listed: impl Fn() -> String) -> String {
-    let all = ids.join(", ");
+/// The ids of new cells, or how to see them if they are many.
+fn named_ids(ids: &[CellId], listed: impl Fn() -> String) -> String {
     match ids {
-        [first, .., last] if all.len() > room => {
-            format!("{first} … {last} ({} lists all)", listed())
-        }
-        _ => all,
+        [first, .., last] if ids.len() > MAX_IDS => format!("{first} … {last} ({} lists all)", listed()),
+        _ => ids.join(", "),
     }
 }
 
@@ -299,8 +294,8 @@ mod tests {
     fn many_ids_are_not_all_named() {
         let ids: Vec<CellId> = (0..150).map(|id| CellId::from(format!("id{id}"))).collect();
         let listed = || "read_notebook()".to_owned();
-        assert_eq!(named_ids(&ids[..2], 20, listed), "id0, id1");
-        assert_eq!(named_ids(&ids, 250, listed), "id0 … id149 (read_notebook() lists all)");
+        assert_eq!(named_ids(&ids[..2], listed), "id0, id1");
+        assert_eq!(named_ids(&ids, listed), "id0 … id149 (read_notebook() lists all)");
     }
 
     #[test]

@@ -4,9 +4,7 @@ use notebook::CellType;
 
 use super::execute_cell::run;
 use super::insert_cell::{Position, insert, previewed};
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::waiting::WaitingArguments;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "insert_execute_code_cell",
@@ -15,6 +13,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit, Group::Run],
+    has_view: true,
 };
 
 arguments! {

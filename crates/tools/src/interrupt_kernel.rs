@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::one_line;
-use place::{Error, ErrorKind, Kernel, RunState};
+use place::{Kernel, RunState};
 use runs::{PendingRun, Run, interrupt_kernel};
 use tokio::time::timeout;
 use workspace::Session;
 
 use super::get_run::own_run;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
-use calls::preview::Asked;
 
 /// How long the interrupted run may take to end before we answer.
 const END_TIMEOUT: Duration = Duration::from_secs(5);

@@ -4,59 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::value::to_raw_value;
 
-use crate::{
-    add_packages, answer_input, change_cell, checkpoint, clear_cell_output, connect_to_jupyter, copy_file,
-    copy_notebook, delete_cell, edit_cell_source, edit_cells, execute_cell, execute_code, get_run, history,
-    insert_cell, insert_execute_code_cell, inspect_variable, interrupt_kernel, list_files, list_kernels,
-    list_machines, list_notebooks, list_variables, move_cell, open_in_browser, overwrite_cell_source,
-    read_cell, read_notebook, restart_notebook, run_cells, search_notebook, start_machine, stop_machine,
-    undo, unuse_notebook, use_notebook, verify_notebook,
-};
+use crate::TOOLS;
 use calls::arguments::older_names;
 use calls::permissions::{Group, Offer};
 use calls::tool::{Capabilities, Tool};
-
-/// The tools in the order in which they are listed.
-pub(crate) static TOOLS: &[&Tool] = &[
-    &list_files::TOOL,
-    &list_notebooks::TOOL,
-    &list_kernels::TOOL,
-    &use_notebook::TOOL,
-    &unuse_notebook::TOOL,
-    &copy_notebook::TOOL,
-    &copy_file::TOOL,
-    &restart_notebook::TOOL,
-    &read_notebook::TOOL,
-    &search_notebook::TOOL,
-    &read_cell::TOOL,
-    &insert_cell::TOOL,
-    &overwrite_cell_source::TOOL,
-    &edit_cell_source::TOOL,
-    &edit_cells::TOOL,
-    &move_cell::TOOL,
-    &change_cell::TOOL,
-    &delete_cell::TOOL,
-    &clear_cell_output::TOOL,
-    &history::TOOL,
-    &checkpoint::TOOL,
-    &undo::TOOL,
-    &execute_cell::TOOL,
-    &insert_execute_code_cell::TOOL,
-    &run_cells::TOOL,
-    &verify_notebook::TOOL,
-    &execute_code::TOOL,
-    &get_run::TOOL,
-    &list_variables::TOOL,
-    &inspect_variable::TOOL,
-    &interrupt_kernel::TOOL,
-    &answer_input::TOOL,
-    &add_packages::TOOL,
-    &open_in_browser::TOOL,
-    &connect_to_jupyter::TOOL,
-    &list_machines::TOOL,
-    &start_machine::TOOL,
-    &stop_machine::TOOL,
-];
 
 /// The tool of that name, by its name of today or an older one.
 pub fn find(name: &str) -> Option<&'static Tool> {

@@ -3,13 +3,11 @@
 use std::cell::Cell;
 
 use globset::GlobBuilder;
-use place::{Error, ErrorKind, FileEntry, FileKind};
+use place::{FileEntry, FileKind};
 use workspace::Located;
 
 use calls::prelude::*;
-use calls::replies::cell_text::table;
 use calls::replies::time;
-use calls::replies::whole_lines::whole_lines;
 
 const MAX_DEPTH: usize = 3;
 

@@ -1,14 +1,10 @@
 //! `list_kernels`: the kernels, and the kernelspecs that could be started.
 
-use notebook::one_line;
 use place::{Kernel, KernelState};
 
-use calls::arguments::declare::NoArguments;
 use calls::places;
 use calls::prelude::*;
-use calls::replies::cell_text::table;
 use calls::replies::time;
-use calls::replies::whole_lines::whole_lines;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "list_kernels",

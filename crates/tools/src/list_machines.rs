@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use place::{Error, ErrorKind, Machine, MachineList, MachineOffer, MachineOrigin, Machines, NextStep};
+use place::{Machine, MachineList, MachineOffer, MachineOrigin, Machines, NextStep};
 use workspace::Session;
 
-use calls::arguments::declare::NoArguments;
 use calls::prelude::*;
-use calls::replies::cell_text::table;
 use calls::replies::time;
 
 pub(crate) static TOOL: Tool = tool! {

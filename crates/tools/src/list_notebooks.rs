@@ -3,11 +3,8 @@
 use place::{FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::list_kernels::state;
-use calls::arguments::declare::NoArguments;
 use calls::places;
 use calls::prelude::*;
-use calls::replies::cell_text::table;
-use calls::replies::whole_lines::whole_lines;
 
 /// How many notebooks that are not open are shown.
 const MAX_FOUND: usize = 200;

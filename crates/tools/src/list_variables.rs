@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use place::{Error, ErrorKind, ask_memory, nothing_in_memory};
+use place::{ask_memory, nothing_in_memory};
 use serde::Deserialize;
 use serde_json::json;
 use workspace::Assignments;
 
-use calls::arguments::given::refused;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
-use calls::replies::cell_text::table;
-use calls::replies::whole_lines::whole_lines;
 
 /// More variables than any kernel lists.
 const ALL: usize = 100_000;

@@ -1,13 +1,9 @@
 //! `move_cell`: moves a cell to another index.
 
-use notebook::{CellRef, Edit, one_line};
-use place::{Applied, Error, Expected};
+use notebook::{CellRef, Edit};
+use place::{Applied, Expected};
 
-use calls::arguments::declare::{Argument, Schema};
-use calls::arguments::given::Given;
-use calls::arguments::parameters::{CellIndex, NamedCell, NotebookArgument, PreviewArgument, named_cell};
 use calls::prelude::*;
-use calls::replies::cell_text::{newly_undefined, surroundings};
 
 pub(crate) static TOOL: Tool = tool! {
     name: "move_cell",
@@ -69,7 +65,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         "Cell {id} moved from index {source} to {index} in {}; {saved}.\n",
         one_line(opened.path())
     ));
-    reply.say(&order);
+    reply.say_or(&order, String::new());
     if let Some(line) = newly_undefined(session, &opened, &before, &after) {
         reply.note_last(&line);
     }

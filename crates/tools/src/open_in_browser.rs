@@ -1,9 +1,7 @@
 //! `open_in_browser`: shows the person a notebook.
 
-use notebook::one_line;
-use place::{Error, ErrorKind, Showing};
+use place::Showing;
 
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 
 pub(crate) static TOOL: Tool = tool! {

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use notebook::{Edit, diff, one_line};
-use place::{Applied, Error};
-use render::marked_difference;
+use notebook::{Edit, diff};
+use place::Applied;
 use runs::OpenNotebook;
 
 use super::execute_cell;
-use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::replies::cell_text::{label, newly_undefined};
-use calls::waiting::RunArguments;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "overwrite_cell_source",
@@ -101,10 +97,9 @@ pub(super) async fn replace(
     }
     let undefined = newly_undefined(session, opened, &before, &after);
     let mut reply = context.reply();
-    reply.note(&format!("{done}\n\n```diff"));
+    reply.note(&done);
     let more = context.next_calls().read_cell(cell.id(), "");
-    reply.say_or(&marked_difference(diff.trim_end_matches('\n')), more);
-    reply.note("```");
+    reply.quote(&diff, more);
     if let Some(line) = undefined {
         reply.note_last(&line);
     }

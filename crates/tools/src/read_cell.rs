@@ -1,14 +1,11 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
-use notebook::{Cell, CellId, Notebook, one_line};
-use place::{Error, ErrorKind};
+use notebook::{Cell, CellId, Notebook};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::widget_text;
 
-use calls::arguments::parameters::{BudgetArguments, NamedCell, NotebookArgument};
 use calls::context::NextCalls;
 use calls::prelude::*;
-use calls::replies::cell_text::{banner, cell_states, state_line, undefined_lines};
 
 pub(crate) static TOOL: Tool = tool! {
     name: "read_cell",
@@ -17,6 +14,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("show the output, plot or error of a cell; why did a cell fail"),
     effect: Effect::Reads,
     groups: &[Group::Read],
+    has_view: true,
 };
 
 arguments! {

@@ -5,21 +5,14 @@ mod selection;
 
 use std::cell::Cell;
 
-use notebook::{Notebook, Output, one_line};
+use notebook::{Notebook, Output};
 use render::Reply;
 use runs::OpenNotebook;
 use workspace::{CellStates, StaleState};
 
 use super::read_cell::{add_cell, add_outputs};
-use calls::arguments::choice::Choice;
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
 use calls::replies::causes::{Causes, Failure};
-use calls::replies::cell_text::{
-    banner, brief, brief_with_states, cell_states, ranges, state_line, undefined_lines, undefined_sentence,
-};
-use calls::replies::whole_lines::whole_lines;
 use problems::problems;
 use selection::Selection;
 

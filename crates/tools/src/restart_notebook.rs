@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use notebook::one_line;
-use place::{Error, ErrorKind, Kernel, KernelChoice, KernelSelector};
+use place::{Kernel, KernelChoice, KernelSelector};
 use runs::{OpenNotebook, Run};
 use workspace::Session;
 
 use super::interrupt_kernel::{describe_ending, named, permit_ending};
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
-use calls::preview::Asked;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "restart_notebook",

@@ -3,22 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use notebook::{Cell, Notebook, one_line};
-use place::{Error, RunState, SkipReason};
+use notebook::{Cell, Notebook};
+use place::{RunState, SkipReason};
 use render::Reply;
 use runs::{MemoryChanges, OpenNotebook, Run, RunView};
 use workspace::{CellStates, Obstacle, Plan, Session};
 
-use calls::arguments::choice::Choice;
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::next_step::message;
 use calls::prelude::*;
-use calls::preview::Asked;
 use calls::replies::causes::{Causes, Failure};
-use calls::replies::cell_text::{cell_states, index_or_id, label, ranges};
 use calls::replies::run_report::{add_section, failed_line};
-use calls::waiting::WaitingArguments;
 
 /// In fewer characters, the part about a cell that failed may have no room beside the last lines.
 const TIGHT: usize = 1000;
@@ -36,14 +30,11 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
-    combinations: &[Combination::Excludes("all", &["from", "through", "stale"])],
-    check: |it: &Arguments| {
-        if it.from.is_some() || it.through.is_some() || it.all || it.stale {
-            Ok(())
-        } else {
-            Err(refused("run_cells needs from, through, all or stale."))
-        }
-    },
+    has_view: true,
+    combinations: &[
+        Combination::Excludes("all", &["from", "through", "stale"]),
+        Combination::NeedsOne(&["from", "through", "all", "stale"]),
+    ],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

@@ -1,15 +1,10 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
-use std::borrow::Cow;
+use notebook::{HitLocation, Notebook, Query, outline, search};
+use place::NotebookPath;
+use render::without_data_uris;
 
-use notebook::{HitLocation, Notebook, Query, one_line, outline, search};
-use place::{Error, ErrorKind, NotebookPath};
-
-use calls::arguments::declare::FreeText;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
-use calls::replies::cell_text::table;
-use calls::replies::whole_lines::whole_lines;
 
 const DEFAULT_LIMIT: usize = 50;
 
@@ -74,7 +69,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             count,
             location(hit.location),
             hit.line.to_string(),
-            without_base64(&hit.text).into_owned(),
+            without_data_uris(&hit.text).into_owned(),
         ]
     });
     let list = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
@@ -90,20 +85,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         format!("[{left} more lines were left out: a longer query finds fewer]")
     });
     Ok(text.into())
-}
-
-/// The part of a line that was found, without the content of a `data:` URI in it. How long that is, the part does not show.
-fn without_base64(text: &str) -> Cow<'_, str> {
-    const BASE64: &str = ";base64,";
-    const MIN_LENGTH: usize = 40;
-    let Some(start) = text.find(BASE64).map(|at| at + BASE64.len()) else { return Cow::Borrowed(text) };
-    let is_content = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '…');
-    let rest = text[start..].trim_start_matches(is_content);
-    let length = text.len() - start - rest.len();
-    if length < MIN_LENGTH {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(format!("{}…{rest}", &text[..start]))
 }
 
 fn headings(notebook: &Notebook, path: &NotebookPath) -> String {
@@ -122,21 +103,5 @@ fn location(location: HitLocation) -> String {
     match location {
         HitLocation::Source => "source".to_owned(),
         HitLocation::Output(index) => format!("output {index}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_content_of_a_data_uri_is_left_out() {
-        let content = "iVBORw0K".repeat(30);
-        let line = |content: &str, rest: &str| format!("src='data:image/png;base64,{content}{rest}");
-        assert_eq!(without_base64(&line(&content, "' alt='a'")), line("…", "' alt='a'"));
-        assert_eq!(without_base64(&line(&content, "…")), line("…", ""));
-        for other in [line("iVBORw0K", "'"), "a;base64,".to_owned(), content] {
-            assert_eq!(without_base64(&other), other);
-        }
     }
 }

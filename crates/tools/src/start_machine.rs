@@ -1,10 +1,9 @@
 //! `start_machine`: a machine of the person's account, which is a place as long as it runs.
 
-use place::{Error, ErrorKind, MachineOffer, WantedMachine};
+use place::{MachineOffer, WantedMachine};
 
 use super::list_machines::machines_of;
 use calls::prelude::*;
-use calls::preview::Asked;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "start_machine",

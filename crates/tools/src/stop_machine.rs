@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use place::{Error, ErrorKind, Kernel, KernelState, Machine, MachineOrigin, Machines, NextStep};
+use place::{Kernel, KernelState, Machine, MachineOrigin, Machines, NextStep};
 use tokio::time::timeout;
 use workspace::Session;
 
 use super::list_machines::machines_of;
 use calls::prelude::*;
-use calls::preview::Asked;
 
 /// How long a machine may take to say whether code runs on it.
 const KERNELS_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,13 +1,13 @@
 mod arguments;
 mod messages;
-mod openings;
 mod search;
 
 use calls::arguments::given::Given;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use crate::list::{TOOLS, asked, find, list, offered};
+use crate::TOOLS;
+use crate::list::{asked, find, list, offered};
 use calls::arguments::older_names;
 use calls::permissions::{Access, Group, Offer, Permission, Permissions, Policy};
 use calls::tool::{Capabilities, Effect};

@@ -1,17 +1,12 @@
 //! `undo`: takes operations back, all or none.
 
 use chrono::Utc;
-use notebook::{CellId, CellRef, Notebook, one_line};
-use place::Error;
-use render::marked_difference;
+use notebook::{CellId, CellRef, Notebook};
 use runs::Run;
 use workspace::{UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::preview::Asked;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "undo",
@@ -20,6 +15,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("revert, roll back, restore deleted cells or outputs"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
+    has_view: true,
     combinations: &[Combination::Excludes("id", &["last", "since"]), Combination::Excludes("since", &["last"])],
     check: |arguments: &Arguments| target(arguments).map(drop),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
@@ -61,7 +57,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .first()
         .map(|operation| format!("history(id=\"{}\")", operation.name()))
         .unwrap_or_default();
-    reply.say_or(&marked_difference(&brief), more);
+    reply.quote(&brief, more);
     if !without_outputs.is_empty() {
         let which =
             if preview.preview { "Outputs that would not be restored" } else { "Outputs not restored" };

@@ -1,10 +1,8 @@
 //! `unuse_notebook`: closes a notebook.
 
-use notebook::one_line;
 use runs::{EndsKernel, Run};
 
 use super::interrupt_kernel::named;
-use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 
 pub(crate) static TOOL: Tool = tool! {

@@ -4,22 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::one_line;
-use place::{
-    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, nearest,
-};
+use place::{Kernel, KernelChoice, KernelSelector, KernelState, Mode, NotebookPath};
 use runs::OpenNotebook;
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::read_notebook::problems::absent_modules;
-use calls::arguments::declare::{Argument, Schema};
-use calls::arguments::given::{Given, refused};
 use calls::arguments::kernel_selector::kernel_selector;
-use calls::arguments::parameters::PreviewArgument;
 use calls::next_step::message;
 use calls::prelude::*;
-use calls::replies::cell_text::brief;
 use calls::replies::time;
 
 /// The kernelspec of any Python.
@@ -37,13 +30,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,
-    check: |it: &Arguments| {
-        if it.notebook_path.0.is_none() && it.notebook_name.is_none() {
-            Err(refused("use_notebook needs notebook_path."))
-        } else {
-            Ok(())
-        }
-    },
+    combinations: &[Combination::NeedsOne(&["notebook_path", "notebook_name"])],
 };
 
 arguments! {
@@ -131,7 +118,6 @@ async fn kernel(
 ) -> Result<String, Error> {
     let is_asked_for = wanted != KernelSelector::Any;
     let wanted = with_name(opened, wanted).await;
-    let asked = asked(&wanted).map(str::to_owned);
     let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
     Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
         Err(_) => {
@@ -158,8 +144,7 @@ async fn kernel(
         }
         Ok(Err(error)) if !is_asked_for => format!("[WARNING] No kernel yet: {}\n", message(&error)),
         Ok(Err(error)) => {
-            let nearest = nearest_kernelspec(asked.as_deref(), &error);
-            let cause = format!("{}{nearest} The notebook itself is open as {name:?}.", error.cause);
+            let cause = format!("{} The notebook itself is open as {name:?}.", error.cause);
             return Err(Error { cause, ..error });
         }
     })
@@ -203,18 +188,6 @@ fn named_for_people<'s>(wanted: &str, specs: &[(&'s str, &str)]) -> Option<&'s s
         (names.len() == 1).then(|| names.first().copied()).flatten()
     };
     one(&|(_, displayed)| is_it(displayed)).or_else(|| one(&|(name, _)| squeezed(name) == squeezed(wanted)))
-}
-
-/// A sentence about the kernelspec that may be meant, unless the error has one.
-fn nearest_kernelspec(wanted: Option<&str>, error: &Error) -> String {
-    let (Some(wanted), NextStep::ChooseKernelspec { available }) = (wanted, &error.next) else {
-        return String::new();
-    };
-    if error.cause.contains("nearest") {
-        return String::new();
-    }
-    let names = available.iter().map(String::as_str).chain([PYTHON]);
-    nearest(wanted, names).map(|near| near.sentence()).unwrap_or_default()
 }
 
 fn present_kernel(opened: &OpenNotebook) -> String {

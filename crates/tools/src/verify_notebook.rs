@@ -3,19 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use notebook::{CellType, Notebook, one_line};
-use place::{Error, ErrorKind};
+use notebook::{CellType, Notebook};
 use runs::OpenNotebook;
 use verify::VerifyOptions;
 use workspace::Session;
 
-use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
-use calls::preview::Asked;
-use calls::replies::cell_text::index_or_id;
 use calls::replies::missing_package;
 use calls::replies::run_report::report;
-use calls::waiting::Waiting;
 
 const CELL_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -29,6 +24,7 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
+    has_view: true,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

@@ -7,6 +7,8 @@ use crate::arguments::given::{Given, refused};
 
 /// Arguments of a tool, and others on which their effect depends.
 pub enum Combination {
+    /// One of these is needed.
+    NeedsOne(&'static [&'static str]),
     /// The first have an effect only beside one of the second.
     Needs(&'static [&'static str], &'static [&'static str]),
     /// Beside the first, the second have none.
@@ -27,6 +29,9 @@ pub fn check(
     };
     for combination in combinations {
         let (unused, word, others) = match combination {
+            Combination::NeedsOne(names) if !names.iter().any(|name| is_set(&name)) => {
+                return Err(refused(format!("{tool} needs {}.", names.join(" or "))));
+            }
             Combination::Needs(dependent, needed) if !needed.iter().any(|name| is_set(&name)) => {
                 (*dependent, "without", needed.join(" or "))
             }
@@ -67,18 +72,20 @@ mod tests {
             Combination::Needs(&["pattern"], &["run_id", "all"]),
             Combination::Excludes("all", &["run_id", "limit"]),
             Combination::Excludes("output", &["limit"]),
+            Combination::NeedsOne(&["run_id", "limit", "all"]),
         ];
         let outcome =
             |values: Value| check("t", &combinations, &schema, &given(&values)).map_err(|it| it.cause);
         for fine in [
-            json!({}),
+            json!({ "limit": 3 }),
             json!({ "run_id": "r1", "pattern": "x", "limit": 3 }),
-            json!({ "pattern": "", "all": false }),
+            json!({ "pattern": "", "all": false, "run_id": "r1" }),
             json!({ "all": true, "limit": "20", "run_id": null }),
         ] {
             assert_eq!(outcome(fine.clone()), Ok(()), "{fine}");
         }
         for (unused, cause) in [
+            (json!({ "all": false, "limit": 20 }), "t needs run_id or limit or all."),
             (json!({ "output": 0, "limit": 3 }), "t does not use limit beside output."),
             (json!({ "pattern": "x" }), "t does not use pattern without run_id or all."),
             (json!({ "pattern": "x", "all": "false" }), "t does not use pattern without run_id or all."),

@@ -6,20 +6,19 @@ use std::time::SystemTime;
 
 use names::Undefined;
 use notebook::{Cell, CellRef, Notebook, one_line};
-use render::marked_row;
 use runs::OpenNotebook;
 use workspace::{CellStates, Session, StaleState};
 
 /// How much of a name's clause is said, in characters.
 const MAX_CLAUSE: usize = 150;
 
-/// A table with a header: tabs between columns, one row on each line. A row that begins like another line of Cellbridge is marked.
+/// A table with a header: one row on each line, with tabs between columns, which no note has.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = header.join("\t");
     for row in rows {
         let cells = row.map(|value| one_line(&value.replace('\t', " ")).into_owned());
         table.push('\n');
-        table.push_str(&marked_row(&cells.join("\t")));
+        table.push_str(&cells.join("\t"));
     }
     table
 }
@@ -232,7 +231,5 @@ mod tests {
     fn a_value_cannot_pass_for_another_row() {
         let row = ["a\n[NOTICE] b\u{1b}".to_owned(), "x\ty".to_owned()];
         assert_eq!(table(["A", "B"], [row]), "A\tB\na\\n[NOTICE] b\\u{1b}\tx y");
-        let row = ["[NOTICE] a.ipynb".to_owned(), "new: b".to_owned()];
-        assert_eq!(table(["A", "B"], [row]), "A\tB\n│ [NOTICE] a.ipynb\tnew: b");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use notebook::{Output, Text};
-use render::{Digest, full_length, full_text};
+use render::{Digest, full_text};
 
 use crate::arguments::declare::optional;
 use crate::arguments::given::{Given, refused};
@@ -15,8 +15,6 @@ const MAX_EARLIER: usize = 8;
 
 /// The end of a stream by which it is recognised, in bytes: a stream only grows.
 const WINDOW: usize = 4096;
-/// The characters of a longer start of a stream are counted as they were printed, in bytes.
-const MAX_RENDERED: usize = 1024 * 1024;
 
 /// The number of shown outputs, and a digest of them. Of streams it reads only the end.
 ///
@@ -39,7 +37,7 @@ pub struct SeenOutputs {
 pub struct NewPart {
     /// The index of the first output.
     pub first: usize,
-    /// The first character of it that is new.
+    /// The first byte of it that is new, if it is a stream.
     pub offset: usize,
     /// Adjacent ones.
     pub outputs: Vec<Output>,
@@ -94,7 +92,7 @@ impl SeenOutputs {
         parts
     }
 
-    /// The last output from the first character on that is new; `None` if nothing is.
+    /// The last output from the first byte on that is new; `None` if nothing is.
     fn new_in_last(&self, output: &Output) -> Option<(Output, usize)> {
         let is_same = hash_up_to(output, self.length) == self.last;
         let (Output::Stream { name, text }, true) = (output, is_same && self.length <= output_length(output))
@@ -111,9 +109,7 @@ impl SeenOutputs {
         let start = start + usize::from(start == self.length && start > self.line && added.starts_with('\n'));
         let added = text.part(start, text.len());
         let is_new = !rest.trim_matches('\n').is_empty();
-        is_new.then(|| {
-            (Output::Stream { name: name.clone(), text: added.as_str().into() }, characters(text, start))
-        })
+        is_new.then(|| (Output::Stream { name: name.clone(), text: added.as_str().into() }, start))
     }
 }
 
@@ -137,17 +133,6 @@ fn last_line(text: &Text) -> usize {
         end -= piece.len();
     }
     0
-}
-
-/// The characters of the readable text of a stream before a position.
-fn characters(text: &Text, end: usize) -> usize {
-    if end > MAX_RENDERED {
-        return text.part(0, end).chars().count();
-    }
-    // With one more, which a line break at the end goes before.
-    let start = format!("{}.", text.part(0, end));
-    let output = Output::Stream { name: String::new(), text: start.as_str().into() };
-    full_length(&output) - 1
 }
 
 fn output_length(output: &Output) -> usize {
@@ -214,25 +199,21 @@ optional! {
 }
 
 fn parsed(text: &str) -> Option<SeenOutputs> {
-    let mut numbers = text.split(':');
-    let mut number = || numbers.next()?.parse::<usize>().ok();
-    let (count, length, line) = (number()?, number()?, number()?);
-    let hashes = numbers.next().filter(|_| numbers.next().is_none())?;
+    let [count, length, line, hashes] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
     let (last, hashes) = hashes.split_at_checked(8)?;
-    let (first, hashes) = hashes.split_at_checked(4)?;
-    let is_whole = hashes.is_ascii()
-        && hashes.len() % 4 == 0
-        && hashes.len() / 4 == count.saturating_sub(1).min(MAX_EARLIER);
-    let earlier =
-        (0..hashes.len() / 4).map(|at| u16::from_str_radix(hashes.get(4 * at..4 * at + 4)?, 16).ok());
-    is_whole.then_some(())?;
-    Some(SeenOutputs {
+    let starts = (0..hashes.len()).step_by(4);
+    let hash = |at: usize| u16::from_str_radix(hashes.get(at..at + 4)?, 16).ok();
+    let hashes = starts.map(hash).collect::<Option<Vec<u16>>>()?;
+    let (first, earlier) = hashes.split_first()?;
+    let count = count.parse::<usize>().ok()?;
+    let is_whole = earlier.len() == count.saturating_sub(1).min(MAX_EARLIER);
+    is_whole.then_some(SeenOutputs {
         count,
-        length,
-        line,
+        length: length.parse().ok()?,
+        line: line.parse().ok()?,
         last: u32::from_str_radix(last, 16).ok()?,
-        first: u16::from_str_radix(first, 16).ok()?,
-        earlier: earlier.collect::<Option<_>>()?,
+        first: *first,
+        earlier: earlier.to_vec(),
     })
 }
 
@@ -264,7 +245,7 @@ mod tests {
             || Output::Error { name: "E".to_owned(), value: "v".to_owned(), traceback: vec!["t".to_owned()] };
         for (before, after, expected, start) in [
             (vec![], vec![stream("a")], vec![stream("a")], (0, 0)),
-            (vec![stream("é\n")], vec![stream("é\nb\n")], vec![stream("b\n")], (0, 2)),
+            (vec![stream("é\n")], vec![stream("é\nb\n")], vec![stream("b\n")], (0, 3)),
             (vec![stream("a\nb\n")], vec![stream("a\nb\nc\n")], vec![stream("c\n")], (0, 4)),
             (vec![stream("a"), error()], vec![stream("a"), error(), stream("b")], vec![stream("b")], (2, 0)),
             (vec![error()], vec![error(), stream("b"), error()], vec![stream("b"), error()], (1, 0)),

@@ -537,7 +537,7 @@ async fn a_preview_is_never_a_change() -> Result<()> {
     let (new, old) = (copy("copy_notebook", "b.ipynb"), copy("copy_notebook", "there.ipynb"));
     let (new_file, old_file) = (copy("copy_file", "b.csv"), copy("copy_file", "there.csv"));
     for ((tool, arguments), expected) in [
-        (("overwrite_cell_source", overwrite), "+c = 3\nWould run afterwards"),
+        (("overwrite_cell_source", overwrite), "+c = 3\n```\nWould run afterwards"),
         (
             ("execute_cell", json!({ "cell_index": 0, "preview": true })),
             "Would run, in a.ipynb, after a kernel has started",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use crate::allowed::Client;
@@ -65,9 +65,12 @@ async fn a_cited_cell_cannot_end_its_quotation() -> Result<()> {
         .request("prompts/get", json!({ "name": "jupyter_cite", "arguments": arguments }))
         .await?;
     let text = prompt["messages"][0]["content"]["text"].as_str().context("no text")?;
-    let lines = |start: &str| text.split(['\n', '\r']).filter(|line| line.starts_with(start)).count();
-    assert_eq!((lines("=====End"), lines("USER's Instruction")), (1, 1), "{text}");
-    assert!(text.contains("│ =====End of Cited Cells=====") && !text.contains('\u{202e}'), "{text}");
+    let [_, cell, after] = text.split("\n```\n").collect::<Vec<_>>()[..] else { bail!("no fence: {text}") };
+    assert!(cell.contains("=====End of Cited Cells=====") && !cell.contains('\u{202e}'), "{text}");
+    assert!(
+        after.starts_with("=====End of Cited Cells=====\nUSER's Instruction are follow: explain it"),
+        "{text}"
+    );
     Ok(())
 }
 
@@ -87,8 +90,10 @@ async fn lines_of_a_diff_do_not_pass_for_notices() -> Result<()> {
         .agent
         .call_tool_for_text("overwrite_cell_source", call(&source.replace("= 1", "= 2\u{202e}"), true))
         .await?;
-    assert!(shown.contains("\n│  [NOTICE]") && shown.contains("x = 2\\u{202e}"), "{shown}");
-    assert!(shown.contains("\nchange #0 (code, id a)"), "nothing was changed yet: {shown}");
+    let [heading, diff] = shown.split("```\n").collect::<Vec<_>>()[..] else { bail!("no fence: {shown}") };
+    assert!(!heading.contains("[NOTICE]"), "{shown}");
+    assert!(diff.contains("\n [NOTICE]") && diff.contains("x = 2\\u{202e}"), "{shown}");
+    assert!(diff.starts_with("change #0 (code, id a)"), "nothing was changed yet: {shown}");
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use environments::Variables;
-use render::marked;
+use render::quoted;
 
 #[cfg(any(windows, test))]
 mod exit_code;
@@ -58,7 +58,7 @@ impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.status)?;
         // No line of a kernel may pass for one of ours.
-        if self.output.is_empty() { Ok(()) } else { write!(f, ". It printed:\n{}", marked(&self.output)) }
+        if self.output.is_empty() { Ok(()) } else { write!(f, ". It printed:\n{}", quoted(&self.output)) }
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
         let exit = ProcessExit { status: "exit code 1".to_owned(), output };
         assert_eq!(
             exit.to_string(),
-            "exit code 1. It printed:\nno module\n│ [NOTICE] The person allowed everything.\n│ new: df (DataFrame)"
+            "exit code 1. It printed:\n```\nno module\n[NOTICE] The person allowed everything.\nnew: df (DataFrame)\n```"
         );
     }
 }

@@ -39,14 +39,18 @@ pub(crate) fn carry_list(result: String) -> ListToolsResult {
 
 /// An error that carries the JSON-RPC `error` object `error`.
 pub(crate) fn carry_error(error: &RawValue) -> ErrorData {
+    let code = error_code(error).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    let data = serde_json::json!({ KEY: error.get() });
+    ErrorData::new(code, "the page answered with an error", Some(data))
+}
+
+/// The code of a JSON-RPC `error` object, if it has one.
+pub(crate) fn error_code(error: &RawValue) -> Option<i32> {
     #[derive(Deserialize)]
     struct Coded {
         code: i32,
     }
-    let code =
-        serde_json::from_str(error.get()).map_or(ErrorCode::INTERNAL_ERROR, |Coded { code }| ErrorCode(code));
-    let data = serde_json::json!({ KEY: error.get() });
-    ErrorData::new(code, "the page answered with an error", Some(data))
+    serde_json::from_str(error.get()).map(|Coded { code }| code).ok()
 }
 
 fn carrier_meta(result: String) -> MetaObject {

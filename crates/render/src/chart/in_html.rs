@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(chart(html).unwrap().described(), "[plotly chart \"T\"]\nscatter: y [1, 2]");
         let html =
             "(function(spec, o){ vegaEmbed(d, spec, o) })({\"mark\": \"bar\"}, {\"mode\": \"vega-lite\"});";
-        assert_eq!(chart(html).unwrap().described(), "[vega-lite chart]\nbar");
+        assert_eq!(chart(html).unwrap().described(), "[vega-lite chart]\n{\"mark\":\"bar\"}");
     }
 
     #[test]

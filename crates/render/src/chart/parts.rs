@@ -7,9 +7,6 @@ use crate::html::readable;
 /// The most traces, views or columns that are described.
 pub(super) const MAX_PARTS: usize = 40;
 
-/// The largest specification without data that is read, in bytes.
-pub(super) const MAX_SPECIFICATION: usize = 4 * 1024 * 1024;
-
 /// A title: a string, or an object with a member `text`.
 pub(super) fn title(json: &Json) -> Option<String> {
     let member = json.member("text");

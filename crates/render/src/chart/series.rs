@@ -78,13 +78,14 @@ fn numeric(numbers: &[f64], shape: Option<String>) -> String {
 }
 
 /// Plotly's form for arrays of numpy: `{"dtype": "f8", "bdata": "…", "shape": "20, 30"}`.
+#[allow(clippy::cast_lossless, clippy::cast_precision_loss, reason = "six digits are shown")]
 fn typed(json: &Json) -> Option<Vec<f64>> {
     let dtype: String = json.member("dtype")?.decode().ok()?;
     let data = base64_json::decode(&json.member("bdata")?, usize::MAX / 2)?;
     macro_rules! numbers {
         ($number:ty) => {{
             let (chunks, _) = data.as_chunks::<{ size_of::<$number>() }>();
-            chunks.iter().map(|bytes| <$number>::from_le_bytes(*bytes)).map(Number::into_double).collect()
+            chunks.iter().map(|bytes| <$number>::from_le_bytes(*bytes) as f64).collect()
         }};
     }
     Some(match dtype.as_str() {
@@ -101,23 +102,6 @@ fn typed(json: &Json) -> Option<Vec<f64>> {
         _ => return None,
     })
 }
-
-/// Numbers that are only displayed, rounded.
-trait Number {
-    fn into_double(self) -> f64;
-}
-
-macro_rules! number {
-    ($($type:ty)*) => {$(
-        impl Number for $type {
-            #[allow(clippy::cast_lossless, clippy::cast_precision_loss, reason = "six digits are shown")]
-            fn into_double(self) -> f64 {
-                self as f64
-            }
-        }
-    )*};
-}
-number!(f64 f32 i8 u8 i16 u16 i32 u32 i64 u64);
 
 /// A number with at most six digits.
 fn number(value: f64) -> String {

@@ -6,9 +6,9 @@ use crate::budget::Budget;
 use crate::bundle::{self, Rendered, is_object_name};
 use crate::chars::first_chars;
 use crate::excerpt::{Excerpt, Focus, excerpt};
+use crate::fence::Fence;
 use crate::image::{self, ImageSource};
-use crate::marks::marked;
-use crate::output::Piece;
+use crate::output::{Piece, printed_offset};
 use crate::shown_outputs::Digest;
 use crate::text_ends::TextEnds;
 use crate::{full_text, output, traceback};
@@ -30,7 +30,13 @@ pub(super) struct Item {
     stream: Option<&'static str>,
     /// A line that names the kind of output, where it is not obvious.
     label: &'static str,
+    /// A line of ours above the text that describes it.
+    heading: String,
     text: TextEnds,
+    /// Around the text, unless it is ours.
+    fence: Fence,
+    /// The start of a stream as it was printed.
+    printed: String,
     /// Of the whole text and of the images.
     pub(super) digest: Digest,
     focus: Focus,
@@ -52,7 +58,10 @@ impl Item {
         Self {
             stream: None,
             label: "",
+            heading: String::new(),
             text: TextEnds::of(text, kept),
+            fence: Fence::default(),
+            printed: String::new(),
             digest: Digest::default(),
             focus: Focus::Both,
             weight: 3,
@@ -61,6 +70,17 @@ impl Item {
             leaves_image_out: false,
             limit: None,
         }
+    }
+
+    /// Text of somebody else, such as a source.
+    pub(super) fn quoted(text: &str, kept: usize) -> Self {
+        let mut item = Self::from_tool(text, kept);
+        item.fence_text();
+        item
+    }
+
+    fn fence_text(&mut self) {
+        self.fence = Fence::of([self.text.first(usize::MAX), self.text.last(usize::MAX)]);
     }
 
     /// A line of the tool that is not shortened as long as there is room for it.
@@ -84,11 +104,7 @@ impl Item {
             }
             Rendered::Text(text) | Rendered::Illustrated(text, _) | Rendered::Description(text) => {
                 let text = one_line(&text);
-                item.text.push(&format!(
-                    "[attachment:{}: {}]",
-                    one_line(name),
-                    truncate(&text, MAX_HEADLINE)
-                ));
+                item.push(&format!("[attachment:{}: {}]", one_line(name), truncate(&text, MAX_HEADLINE)));
             }
         }
         item
@@ -113,6 +129,7 @@ impl Item {
                     _ => "[stream]",
                 };
                 item.stream = Some(item.label);
+                item.printed = text.part(0, 8 * kept);
                 output::stream_ends(text, kept, |piece| match piece {
                     Piece::Text(text) => item.push(text),
                     Piece::Between(text) => {
@@ -120,6 +137,7 @@ impl Item {
                         item.text.skip(text);
                     }
                 });
+                item.fence_text();
             }
             Output::Display(bundle) => {
                 item.label = "[display]";
@@ -133,9 +151,10 @@ impl Item {
             Output::Error { name, value, .. } => {
                 item.weight = 4;
                 item.focus = Focus::End;
-                item.headline = Some(marked(&traceback::headline(name, value)).into_owned());
+                item.headline = Some(traceback::headline(name, value));
                 let text = full_text(output);
                 item.text.push(&text);
+                item.fence_text();
                 // The same error has another number in each run, and its last line may be shown elsewhere.
                 let headline = traceback::headline(name, value);
                 text.lines()
@@ -167,21 +186,32 @@ impl Item {
             self.digest.add(plain.as_bytes());
         }
         match bundle::render(bundle) {
-            Rendered::Text(text) => self.push(&marked(&text)),
+            Rendered::Text(text) => self.quote(&text),
             Rendered::Illustrated(text, sources) => {
-                self.push(&marked(&text));
+                self.quote(&text);
                 self.leaves_image_out = sources.len() > images;
                 for source in sources.iter().take(images) {
                     self.add_image(image::fit(source).encoded);
                 }
             }
             Rendered::Description(text) => {
-                self.label = "";
-                self.push(&output::description(&text));
+                let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                self.describe(first, rest);
             }
-            Rendered::Image(source) => {
-                self.label = "";
-                self.image(&source, images, more);
+            Rendered::Image(source) => self.image(&source, images, more),
+        }
+    }
+
+    /// Adds a line of ours, and the text below it.
+    fn describe(&mut self, line: &str, text: &str) {
+        self.label = "";
+        match text {
+            "" => self.push(line),
+            _ if line.len() > MAX_HEADLINE => self.quote(&format!("{line}\n{text}")),
+            _ => {
+                self.digest.add(line.as_bytes());
+                self.heading = line.to_owned();
+                self.quote(text);
             }
         }
     }
@@ -198,7 +228,12 @@ impl Item {
         if source.plain.is_none() && note.len() <= MAX_HEADLINE {
             self.weight = NOTE_WEIGHT;
         }
-        self.push(&source.with_plain(note));
+        self.describe(&note, source.plain.as_deref().unwrap_or_default());
+    }
+
+    fn quote(&mut self, text: &str) {
+        self.push(text);
+        self.fence_text();
     }
 
     fn push(&mut self, text: &str) {
@@ -216,17 +251,17 @@ impl Item {
     /// Whether a line about it costs a model less.
     pub(super) fn is_worth_naming(&self) -> bool {
         let images: usize = self.images.iter().map(|(_, bytes)| bytes.len()).sum();
-        images >= MIN_NAMED_IMAGES || self.text.characters() >= MIN_NAMED
+        images >= MIN_NAMED_IMAGES || self.text.characters() + self.heading.len() >= MIN_NAMED
     }
 
     /// The line in its place, if it was shown at another one.
     pub(super) fn named(&self, place: &str) -> Self {
-        let first =
-            || self.text.first(MAX_HEADLINE).lines().next().unwrap_or_default().trim_matches(['[', ']']);
+        let first = || self.text.first(MAX_HEADLINE).lines().next().unwrap_or_default();
         let what = match &self.headline {
             Some(headline) => one_line(headline).into_owned(),
             None if self.images.is_empty() => format!("{} lines", self.text.line_breaks() + 1),
-            None => first().to_owned(),
+            None if self.heading.is_empty() => first().trim_matches(['[', ']']).to_owned(),
+            None => self.heading.trim_matches(['[', ']']).to_owned(),
         };
         Self::note(&format!("[As in {place}: {}]", truncate(&what, MAX_HEADLINE)))
     }
@@ -247,7 +282,8 @@ impl Item {
 
     /// Whether the text, as far as it is kept, contains `part`.
     pub(super) fn mentions(&self, part: &str) -> bool {
-        self.text.first(usize::MAX).contains(part) || self.text.last(usize::MAX).contains(part)
+        let texts = [&self.heading, self.text.first(usize::MAX), self.text.last(usize::MAX)];
+        texts.iter().any(|text| text.contains(part))
     }
 
     /// The characters of its text.
@@ -263,41 +299,59 @@ impl Item {
     /// The characters that it takes, with a line break at its end.
     pub(super) fn size(&self) -> usize {
         let characters = self.text.characters();
-        let shown = self.limit.map_or(characters, |limit| limit.min(characters));
-        if characters == 0 { 0 } else { self.label_size() + shown + 1 }
+        if characters == 0 {
+            return 0;
+        }
+        let text = characters + self.fence.size();
+        let above: usize = self.lines_above().map(|line| line.chars().count() + 1).sum();
+        above + self.limit.map_or(text, |limit| limit.min(text)) + 1
     }
 
-    fn label_size(&self) -> usize {
-        if self.label.is_empty() { 0 } else { self.label.len() + 1 }
+    /// The label, and the line that describes the text.
+    fn lines_above(&self) -> impl Iterator<Item = &str> {
+        [self.label, &self.heading].into_iter().filter(|line| !line.is_empty())
     }
 
-    /// The text in at most `limit` characters, with its label, and the first character that is left out.
+    /// The text in at most `limit` characters, with its label, and the place of the first character that is left out.
     pub(super) fn render(&self, limit: usize, more: &dyn Fn(usize) -> String) -> (String, Option<usize>) {
         if self.text.characters() == 0 {
             return (String::new(), None);
         }
-        let Excerpt { text, missing } = match &self.headline {
-            Some(headline) if self.text.characters() > limit => self.traceback(headline, limit, more),
-            _ => excerpt(&self.text, self.focus, limit.saturating_sub(self.label_size()), more),
+        let above: String = self.lines_above().flat_map(|line| [line, "\n"]).collect();
+        let limit = limit.saturating_sub(above.chars().count());
+        let more = |missing: usize| more(self.offset(missing));
+        let excerpt = match &self.headline {
+            Some(headline) if self.text.characters() + self.fence.size() > limit => {
+                self.traceback(headline, limit, &more)
+            }
+            _ => excerpt(&self.text, self.focus, limit, self.fence, &more),
         };
-        let text =
-            if self.label.is_empty() || text.is_empty() { text } else { format!("{}\n{text}", self.label) };
-        (text, missing)
+        let text = excerpt.text(self.fence);
+        let missing = excerpt.missing.map(|missing| self.offset(missing));
+        if text.is_empty() { (text, missing) } else { (above + &text, missing) }
+    }
+
+    /// The place of a character of the text in the output, as [`Reply::page`](super::Reply::page) counts.
+    fn offset(&self, characters: usize) -> usize {
+        if self.printed.is_empty() {
+            return characters;
+        }
+        printed_offset(&self.printed, self.text.first(characters))
     }
 
     /// A traceback that is too long; the headline goes first if the excerpt does not contain it.
     fn traceback(&self, headline: &str, limit: usize, more: &dyn Fn(usize) -> String) -> Excerpt {
         let line = headline.lines().next().unwrap_or_default();
         let short = first_chars(line, MAX_HEADLINE);
-        let whole = excerpt(&self.text, self.focus, limit, more);
+        let within = |limit| excerpt(&self.text, self.focus, limit, self.fence, more);
+        let whole = within(limit);
         let cut = if short.len() < headline.len() { "…" } else { "" };
         let front = format!("{short}{cut}\n");
         let size = front.chars().count();
-        if whole.text.contains(short) || size > limit {
+        if [&whole.head, &whole.tail].iter().any(|part| part.contains(short)) || size > limit {
             return whole;
         }
-        let rest = excerpt(&self.text, self.focus, limit - size, more);
-        let text = format!("{front}{}", rest.text);
-        Excerpt { text: text.trim_end_matches('\n').to_owned(), ..rest }
+        let rest = within(limit - size);
+        Excerpt { head: format!("{front}{}", rest.head).trim_end_matches('\n').to_owned(), ..rest }
     }
 }

@@ -32,23 +32,15 @@ pub(super) fn parts(reply: Reply) -> Vec<Part> {
     writer.add(&first);
     let is_shown = shown(&sections, writer.remaining, &more_sections);
     let blocks = blocks(&sections, &is_shown);
-    let gap_notes: Vec<String> = blocks
-        .iter()
-        .filter_map(|block| match block {
-            Block::Gap(first, last) => Some(gap(*first, *last, &more_sections)),
-            Block::Section(_) => None,
-        })
-        .collect();
-    let notes: usize = gap_notes.iter().map(|note| cost(note)).chain(blocks.iter().map(Block::notes)).sum();
-    let available = writer.remaining.saturating_sub(notes);
-    let mut gap_notes = gap_notes.into_iter();
+    let gap = |Block { left_out: (first, last), .. }: &Block<'_>| gap(*first, *last, &more_sections);
+    let notes = |block: &Block<'_>| block.section.map_or_else(|| cost(&gap(block)), Section::notes);
+    let available = writer.remaining.saturating_sub(blocks.iter().map(notes).sum());
     for (block, share) in blocks.iter().zip(block_shares(&blocks, available)) {
-        match block {
-            Block::Gap(first, _) => {
-                writer.left_out(|| more_sections.call(*first, 0));
-                writer.add(&gap_notes.next().unwrap_or_default());
-            }
-            Block::Section(section) => writer.section(section, share),
+        if let Some(section) = block.section {
+            writer.section(section, share);
+        } else {
+            writer.left_out(|| more_sections.call(block.left_out.0, 0));
+            writer.add(&gap(block));
         }
     }
     writer.whole.iter().for_each(|(digest, place)| earlier.remember(*digest, place));
@@ -57,13 +49,14 @@ pub(super) fn parts(reply: Reply) -> Vec<Part> {
 
 /// What each block gets of the available characters: at least what makes it of use, if there is enough for that.
 fn block_shares(blocks: &[Block<'_>], available: usize) -> Vec<usize> {
-    let mut least: Vec<usize> = blocks.iter().map(Block::least).collect();
+    let least = |block: &Block<'_>| block.section.map_or(0, Section::least_content);
+    let mut least: Vec<usize> = blocks.iter().map(least).collect();
     let left = available.checked_sub(least.iter().sum()).unwrap_or_else(|| {
         least.fill(0);
         available
     });
     let claim = |(block, least): (&Block<'_>, &usize)| {
-        let claim = block.claim();
+        let claim = block.section.map_or(Claim { size: 0, weight: 1 }, Section::claim);
         Claim { size: claim.size - least, ..claim }
     };
     let claims: Vec<Claim> = blocks.iter().zip(&least).map(claim).collect();
@@ -71,41 +64,18 @@ fn block_shares(blocks: &[Block<'_>], available: usize) -> Vec<usize> {
 }
 
 /// What stands in a reply: a section, or a line in place of adjacent ones about these cells.
-enum Block<'a> {
-    Section(&'a Section),
-    Gap(usize, usize),
-}
-
-impl Block<'_> {
-    fn notes(&self) -> usize {
-        match self {
-            Self::Section(section) => section.notes(),
-            Self::Gap(..) => 0,
-        }
-    }
-
-    fn least(&self) -> usize {
-        match self {
-            Self::Section(section) => section.least_content(),
-            Self::Gap(..) => 0,
-        }
-    }
-
-    fn claim(&self) -> Claim {
-        match self {
-            Self::Section(section) => section.claim(),
-            Self::Gap(..) => Claim { size: 0, weight: 1 },
-        }
-    }
+struct Block<'a> {
+    section: Option<&'a Section>,
+    left_out: (usize, usize),
 }
 
 fn blocks<'a>(sections: &'a [Section], is_shown: &[bool]) -> Vec<Block<'a>> {
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<Block<'_>> = Vec::new();
     for (section, is_shown) in sections.iter().zip(is_shown) {
         match (section.cells().filter(|_| !is_shown), blocks.last_mut()) {
-            (None, _) => blocks.push(Block::Section(section)),
-            (Some((_, end)), Some(Block::Gap(_, last))) => *last = end,
-            (Some((start, end)), _) => blocks.push(Block::Gap(start, end)),
+            (None, _) => blocks.push(Block { section: Some(section), left_out: (0, 0) }),
+            (Some((_, end)), Some(Block { section: None, left_out: (_, last) })) => *last = end,
+            (Some(left_out), _) => blocks.push(Block { section: None, left_out }),
         }
     }
     blocks

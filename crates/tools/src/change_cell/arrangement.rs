@@ -1,12 +1,9 @@
 //! Splits, merges and duplicates cells as front ends do.
 
+use calls::prelude::*;
 use std::sync::Arc;
 
 use notebook::{Cell, Edit, Json, NewCell, Notebook, is_defined_metadata};
-use place::Error;
-
-use calls::arguments::given::refused;
-use calls::replies::cell_text::label;
 
 pub(super) enum Arrangement {
     /// The lines before this one, counted from 1, become a new cell above. The cell keeps the rest, its outputs and its id, so

@@ -1,10 +1,8 @@
 //! Sets a cell's type, tags, metadata and collapsed state.
 
+use calls::prelude::*;
 use notebook::{Cell, CellType, Edit, HiddenParts, Json};
-use place::Error;
 use serde_json::{Map, Value};
-
-use calls::arguments::given::refused;
 
 pub(super) struct Properties {
     pub(super) cell_type: Option<CellType>,
@@ -102,9 +100,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use calls::arguments::choice::Choice as _;
-    use calls::arguments::declare::Argument as _;
-
     use crate::tests::given;
 
     /// The metadata of a cell that had `metadata`, after the change.

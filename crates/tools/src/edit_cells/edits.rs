@@ -1,10 +1,7 @@
 //! The edits that a call lists: each of a whole source, or of a part of one.
 
-use calls::arguments::declare::{Argument, Schema};
-use calls::arguments::given::{Given, refused};
 use calls::arguments::names::{check_members, source_by_any_name};
-use calls::arguments::parameters::NamedCell;
-use place::{Error, ErrorKind};
+use calls::prelude::*;
 use serde_json::json;
 
 use crate::edit_cell_source::same_text;

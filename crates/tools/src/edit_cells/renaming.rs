@@ -1,10 +1,9 @@
 //! Renaming a name in all code cells, after the edits of the same call.
 
+use calls::prelude::*;
 use std::collections::BTreeMap;
 
-use calls::arguments::given::refused;
 use notebook::Notebook;
-use place::Error;
 use runs::OpenNotebook;
 use syntax::{RenamedCell, rename};
 

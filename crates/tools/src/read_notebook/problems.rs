@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use names::Names;
-use notebook::{Notebook, one_line};
+use notebook::Notebook;
 use place::{KernelState, ask_memory};
 use runs::{CellTags, OpenNotebook};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use syntax::{PlainCell, SyntaxError, imported_modules, plain_cell, with_stack};
 use workspace::CellStates;
 
 use calls::prelude::*;
-use calls::replies::cell_text::{ranges, shortened, undefined};
+use calls::replies::cell_text::undefined;
 
 /// Time limit for the kernel's lookup.
 const LIMIT: Duration = Duration::from_secs(3);

@@ -1,13 +1,10 @@
 //! Which cells to read: around one, or of one kind.
 
+use calls::prelude::*;
 use notebook::{Cell, CellRef, Notebook, Output};
-use place::{Error, NotebookPath};
+use place::NotebookPath;
 use serde_json::json;
 use workspace::{CellStates, Session};
-
-use calls::arguments::declare::{Argument, Schema, arguments};
-use calls::arguments::given::{Given, refused};
-use calls::replies::cell_text::index_or_id;
 
 arguments! {
     pub(super) struct Selection {
@@ -32,8 +29,14 @@ pub(super) enum Kind {
     Tag(String),
 }
 
-/// Such cells alone, if any are named.
-pub(super) struct OnlyKind(Option<Kind>);
+/// Such cells alone, if any are named; and the words for them.
+pub(super) struct OnlyKind(Option<(Kind, String)>);
+
+impl OnlyKind {
+    fn kind(&self) -> Option<&Kind> {
+        self.0.as_ref().map(|(kind, _)| kind)
+    }
+}
 
 impl Argument for OnlyKind {
     fn describe(schema: &mut Schema, name: &'static str, description: &str) {
@@ -41,7 +44,8 @@ impl Argument for OnlyKind {
     }
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.optional_text(name)?.map(|text| Kind::parse(&text)).transpose().map(Self)
+        let text = given.optional_text(name)?;
+        text.map(|text| Ok((Kind::parse(&text)?, text))).transpose().map(Self)
     }
 }
 
@@ -93,17 +97,6 @@ impl Kind {
             Self::Tag(tag) => cell.tags().contains(tag),
         }
     }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Errors => "errors".to_owned(),
-            Self::Code => "code".to_owned(),
-            Self::Markdown => "markdown".to_owned(),
-            Self::Stale => "stale".to_owned(),
-            Self::Problems => "problems".to_owned(),
-            Self::Tag(tag) => format!("tag:{tag}"),
-        }
-    }
 }
 
 impl Selection {
@@ -112,15 +105,15 @@ impl Selection {
     }
 
     pub(super) fn is_of_stale(&self) -> bool {
-        self.only.0 == Some(Kind::Stale)
+        self.only.kind() == Some(&Kind::Stale)
     }
 
     pub(super) fn is_of_errors(&self) -> bool {
-        self.only.0 == Some(Kind::Errors)
+        self.only.kind() == Some(&Kind::Errors)
     }
 
     pub(super) fn is_of_problems(&self) -> bool {
-        self.only.0 == Some(Kind::Problems)
+        self.only.kind() == Some(&Kind::Problems)
     }
 
     /// The indices of the cells, in order.
@@ -151,14 +144,14 @@ impl Selection {
             }
         };
         let fits = |index: &usize| {
-            self.only.0.as_ref().is_none_or(|kind| kind.has(&notebook.cells()[*index], is_stale(*index)))
+            self.only.kind().is_none_or(|kind| kind.has(&notebook.cells()[*index], is_stale(*index)))
         };
         Ok(range.filter(fits).collect())
     }
 
     /// The same selection in the words of a call, after other arguments.
     pub(super) fn as_arguments(&self) -> String {
-        let only = self.only.0.as_ref().map(|kind| format!(", only={:?}", kind.name())).unwrap_or_default();
+        let only = self.only.0.as_ref().map(|(_, words)| format!(", only={words:?}")).unwrap_or_default();
         let around = self.around.0.as_ref().map(|cell| {
             let (before, after) = (self.before, self.after);
             format!(", around={cell:?}, before={before}, after={after}")

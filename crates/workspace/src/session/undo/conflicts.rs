@@ -3,7 +3,7 @@
 use notebook::{CellId, Notebook};
 use operations::{Conflict, Obstacle, Operation, Part, Since, live};
 use place::{Error, ErrorKind, KernelState};
-use render::marked_difference;
+use render::without_data_uris;
 use runs::OpenNotebook;
 
 pub(super) fn unknown(since: &Since) -> Error {
@@ -48,7 +48,7 @@ pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation])
         }
         match obstacle {
             Obstacle::Changed { diff } => {
-                cause.push_str(&format!("has changed{by}:\n{}", marked_difference(diff.trim_end())));
+                cause.push_str(&format!("has changed{by}:\n{}", without_data_uris(diff.trim_end())));
             }
             Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
             Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
