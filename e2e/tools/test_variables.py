@@ -36,7 +36,7 @@ async def test_variables_are_listed_and_inspected(opened: OpenPlace) -> None:
         assert "function: area" in listed.text and "module: json" in listed.text
         assert "area\tfunction" in (await client.do("list_variables", kinds="function", pattern="are*")).text
         assert "signature: (width, height=2)" in (await client.do("inspect_variable", name="area")).text
-        assert (await client.do("inspect_variable", name="numbers[3]")).text == "numbers[3]: int 3"
+        assert (await client.do("inspect_variable", name="numbers[3]")).text == "```\nnumbers[3]: int 3\n```"
         assert "no variable 'missing'" in await client.fails("inspect_variable", name="missing")
         # Nothing of it is a cell, or counts.
         await client.run("after = 1")
