@@ -34,22 +34,12 @@ pub(crate) async fn complete(session: &Session, request: &CompleteRequestParams)
 /// Each once, in their order.
 fn matching(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
-    let (mut kept, mut seen) = (Vec::new(), HashSet::new());
-    let is_like = |value: &String, begins: bool| {
-        let value = value.to_lowercase();
-        if begins { value.starts_with(&typed) } else { value.contains(&typed) }
-    };
-    for begins in [true, false] {
-        for value in values.iter().filter(|value| is_like(value, begins)) {
-            if seen.insert(value) {
-                kept.push(value.clone());
-            }
-        }
-        if !kept.is_empty() {
-            break;
-        }
-    }
-    kept
+    let mut seen = HashSet::new();
+    let rank = |value: &&String| value.to_lowercase().find(&typed);
+    let like = values.iter().filter(|value| seen.insert(*value));
+    let like: Vec<(usize, &String)> = like.filter_map(|value| Some((rank(&value)?, value))).collect();
+    let begins = like.iter().any(|(at, _)| *at == 0);
+    like.into_iter().filter(|(at, _)| *at == 0 || !begins).map(|(_, value)| value.clone()).collect()
 }
 
 /// Opened ones first, by name and by path.

@@ -30,7 +30,7 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<DetailedTask, ErrorData> {
         let (permissions, shows_forms) = (permissions(context), can_ask(context));
-        let is_cancelled = self.server.tasks.is_cancelled(id);
+        let is_cancelled = self.server.tasks.is_stopped(id);
         let kept = self.server.tasks.find(id, permissions);
         if let Some(detailed) = kept.as_ref().and_then(|task| task.detailed(shows_forms, is_cancelled)) {
             return Ok(detailed);
@@ -52,7 +52,7 @@ impl Session {
             }
         }
         let asks =
-            self.question(&run, &state).filter(|(key, _)| shows_forms && !self.server.tasks.is_declined(key));
+            self.question(&run, &state).filter(|(key, _)| shows_forms && !self.server.tasks.is_stopped(key));
         if runs.is_empty() {
             runs.extend(self.journal_run(&run));
         }
@@ -77,7 +77,7 @@ impl Session {
         let asking = kept.as_ref().filter(|_| shows_forms);
         if let Some((key, is_declined)) = asking.map(|task| task.answer(responses)).transpose()?.flatten() {
             if is_declined {
-                self.server.tasks.declined(&key);
+                self.server.tasks.stop(&key);
             }
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Session {
         self.permit("answer_input", permissions, shows_forms)?;
         match (replied, self.journal_run(&id)) {
             (PersonReply::Accepted { line: Some(line) }, Some(run)) => _ = run.answer_input(line),
-            _ => self.server.tasks.declined(&key),
+            _ => self.server.tasks.stop(&key),
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Session {
         // The person behind a client with forms has accepted the call that goes on.
         let is_accepted = kept.is_some() && can_ask(context);
         self.permit("interrupt_kernel", permissions, is_accepted)?;
-        self.server.tasks.cancelled(id);
+        self.server.tasks.stop(id);
         // The last one first: none of those that wait begins.
         for run in runs.iter().rev() {
             let interrupted = notebooks.workspace().runner().interrupt_run(run).await;

@@ -32,7 +32,7 @@ use calls::question::PersonReply;
 const MAX_KEPT: usize = 100;
 /// How large the results are that are kept together, in bytes: those of runs can be made again.
 const MAX_RESULTS: usize = 16 * 1024 * 1024;
-/// How many cancelled tasks, and how many declined questions, are remembered.
+/// How many cancelled tasks and declined questions are remembered.
 const MAX_REMEMBERED: usize = 1000;
 /// How often an agent should ask, in milliseconds, and from what age of the task on less often.
 const POLL_INTERVAL: u64 = 1000;
@@ -46,10 +46,8 @@ pub(crate) struct Tasks(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     tasks: VecDeque<Arc<Task>>,
-    /// Those whose runs an agent has cancelled.
-    cancelled: VecDeque<String>,
-    /// The keys of questions that the person did not want to answer.
-    declined: VecDeque<String>,
+    /// The ids of those that an agent has cancelled, and the keys of questions that the person did not want to answer.
+    stopped: VecDeque<String>,
 }
 
 /// A call that goes on.
@@ -125,34 +123,22 @@ impl Tasks {
         kept.tasks.iter().rev().find(|task| task.id == id && task.permissions == permissions).cloned()
     }
 
-    /// An agent has cancelled the task.
-    pub(crate) fn cancelled(&self, id: &str) {
-        remember(&mut self.kept().cancelled, id);
+    /// An agent has cancelled the task with this id, or the person did not want to answer the question with this key.
+    pub(crate) fn stop(&self, id: &str) {
+        let stopped = &mut self.kept().stopped;
+        if stopped.len() >= MAX_REMEMBERED {
+            stopped.pop_front();
+        }
+        stopped.push_back(id.to_owned());
     }
 
-    pub(crate) fn is_cancelled(&self, id: &str) -> bool {
-        self.kept().cancelled.iter().any(|cancelled| cancelled == id)
-    }
-
-    /// The person did not want to answer the question with this key.
-    pub(crate) fn declined(&self, key: &str) {
-        remember(&mut self.kept().declined, key);
-    }
-
-    pub(crate) fn is_declined(&self, key: &str) -> bool {
-        self.kept().declined.iter().any(|declined| declined == key)
+    pub(crate) fn is_stopped(&self, id: &str) -> bool {
+        self.kept().stopped.iter().any(|stopped| stopped == id)
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock()
     }
-}
-
-fn remember(known: &mut VecDeque<String>, new: &str) {
-    if known.len() >= MAX_REMEMBERED {
-        known.pop_front();
-    }
-    known.push_back(new.to_owned());
 }
 
 /// How a call has ended.

@@ -116,10 +116,6 @@ impl Page<'_> {
             }
             return;
         }
-        let is_of_table = matches!(name, "tr" | "td" | "th") || name == "table" && !is_start;
-        if !is_of_table || self.tables > 1 {
-            self.current().has_markup();
-        }
         match name {
             "script" | "style" | "template" | "noembed" | "noframes" | "noscript" if is_start => {
                 if !tag.is_self_closing || !self.is_drawing() {
@@ -151,12 +147,7 @@ impl Page<'_> {
                 if self.tables == 1 {
                     self.has_table = true;
                     self.flow.line();
-                    let has = |name: &str, part: &str| {
-                        tag.attribute(name).is_some_and(|value| value.contains(part))
-                    };
-                    // Data frames of pandas, polars and R, and those that pandas styles.
-                    let is_frame = has("class", "dataframe") || has("id", "T_");
-                    self.table = Some(Table::new(is_frame));
+                    self.table = Some(Table::default());
                 } else {
                     self.words(" ");
                 }

@@ -39,7 +39,8 @@ pub use svg::svg_file;
 pub use terminal::{Colour, Style, StyledText, render as terminal_text, styled};
 pub use traceback::is_rule;
 
-fn size(bytes: usize) -> String {
+/// A number of bytes in words: `12 kB`.
+pub fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),

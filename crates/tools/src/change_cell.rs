@@ -10,6 +10,7 @@ use runs::OpenNotebook;
 use serde_json::{Map, Value};
 
 use super::clear_cell_output::detach_late_outputs;
+use super::edit_cells::plan::expected;
 use arrangement::Arrangement;
 use calls::prelude::*;
 use properties::{NOTHING_HIDDEN, Properties};
@@ -127,19 +128,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Err(one_change());
     }
     let merges = matches!(action, Action::Arrange(Arrangement::Merge));
-    context.consent.check_shown(before.cells().iter().skip(index).take(if merges { 2 } else { 1 }))?;
-    let mut expected = Vec::new();
-    for (at, cell) in before.cells().iter().enumerate().skip(index).take(if merges { 2 } else { 1 }) {
-        let claimed = if_revision.clone().filter(|_| at == index);
-        let mut seen = session.expected(path, cell.id(), claimed);
-        // The edits are made from this revision, and must not be applied to another.
-        seen.revision.get_or_insert_with(|| cell.revision().to_owned());
-        if let Err(error) = seen.check(&before) {
-            session.saw(path, &before, [at]);
-            return Err(error);
-        }
-        expected.push(seen);
-    }
+    let touched = index..(index + 1 + usize::from(merges)).min(before.cells().len());
+    context.consent.check_shown(&before.cells()[touched.clone()])?;
+    let claimed = |at| if_revision.clone().filter(|_| at == index);
+    let expected = touched.map(|at| expected(session, &opened, &before, at, claimed(at)));
+    let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let edits = match &action {
         Action::Set(properties) => properties.edits(index, &before.cells()[index])?,
         Action::Arrange(arrangement) => arrangement.edits(&before, index)?,
@@ -158,9 +151,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         Action::Set(_) => describe_set(context, &opened, old, &applied),
         Action::Arrange(arrangement) => describe_arranged(context, &opened, old, &applied, &arrangement),
     };
-    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
-        reply.note_last(&line);
-    }
+    reply.note_last(&newly_undefined(session, &opened, &before, &applied.notebook));
     Ok(reply.into())
 }
 

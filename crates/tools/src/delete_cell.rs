@@ -68,9 +68,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     }
     let count = applied.notebook.cells().len();
-    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
-        reply.note_last(&line);
-    }
+    reply.note_last(&newly_undefined(session, &opened, &before, &applied.notebook));
     reply.note_last(&format!("{} has {count} cells now; {}.", one_line(opened.path()), applied.saved));
     Ok(reply.into())
 }

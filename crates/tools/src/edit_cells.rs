@@ -14,7 +14,7 @@ use super::execute_cell::{after, check_written};
 use super::run_cells::Series;
 
 mod edits;
-mod plan;
+pub(crate) mod plan;
 mod renaming;
 #[cfg(test)]
 mod tests;
@@ -100,9 +100,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let mut reply = context.reply();
         reply.note(&done);
         reply.quote(diff, more);
-        if let Some(line) = newly_undefined(session, &opened, &before, &notebook) {
-            reply.note_last(&line);
-        }
+        reply.note_last(&newly_undefined(session, &opened, &before, &notebook));
         return Ok(reply.into());
     }
     let cells = plan.made_stale(session, &opened, &before, &notebook);

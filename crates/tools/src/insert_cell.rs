@@ -135,11 +135,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
             reply.note(&format!("{done}\n"));
             reply.say_or(&around, context.next_calls().read_notebook(&format!("start_index={first}")));
-            if let Some(line) =
-                newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook)
-            {
-                reply.note_last(&line);
-            }
+            reply.note_last(&newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook));
             Ok(reply.into())
         }
     }

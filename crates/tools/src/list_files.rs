@@ -121,16 +121,12 @@ fn row(entry: &FileEntry) -> [String; 4] {
         FileKind::Truncated(limit) => format!("more than {limit} entries"),
     };
     let modified = entry.modified.map(time).unwrap_or_default();
-    [entry.path.clone(), kind, entry.size.map(size).unwrap_or_default(), modified]
-}
-
-#[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes}B"),
-        1024..1_048_576 => format!("{:.1}KB", bytes as f64 / 1024.0),
-        _ => format!("{:.1}MB", bytes as f64 / 1_048_576.0),
-    }
+    [
+        entry.path.clone(),
+        kind,
+        entry.size.map(|size| render::size(usize::try_from(size).unwrap_or(usize::MAX))).unwrap_or_default(),
+        modified,
+    ]
 }
 
 #[cfg(test)]

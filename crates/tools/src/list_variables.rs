@@ -125,7 +125,9 @@ fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> 
             let size = match (row.size.unwrap_or_default(), row.bytes) {
                 (size, Some(bytes)) if size != bytes.to_string() => {
                     let about = if row.is_estimate { "~" } else { "" };
-                    format!("{size} ({about}{})", megabytes(bytes)).trim_start().to_owned()
+                    format!("{size} ({about}{})", render::size(usize::try_from(bytes).unwrap_or(usize::MAX)))
+                        .trim_start()
+                        .to_owned()
                 }
                 (size, _) => size,
             };
@@ -145,14 +147,6 @@ fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> 
         text.push_str(&format!("\n{} more: list_variables(limit={total}) shows them.", total - limit));
     }
     text
-}
-
-fn megabytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
 }
 
 #[cfg(test)]
@@ -185,7 +179,7 @@ mod tests {
         assert_eq!(
             text,
             "3 in kernel k1\nName\tType\tSize\tValue\tAssigned in\ndf\tDataFrame\t1000×4\ta: int64, …\tcell 3\n\
-             x\tndarray\t3 (2 MB)\tof float64\t\nmodule: np, pd, …\n1 more: list_variables(limit=3) shows them."
+             x\tndarray\t3 (2.5 MB)\tof float64\t\nmodule: np, pd, …\n1 more: list_variables(limit=3) shows them."
         );
     }
 }

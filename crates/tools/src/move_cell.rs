@@ -66,8 +66,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         one_line(opened.path())
     ));
     reply.say_or(&order, String::new());
-    if let Some(line) = newly_undefined(session, &opened, &before, &after) {
-        reply.note_last(&line);
-    }
+    reply.note_last(&newly_undefined(session, &opened, &before, &after));
     Ok(reply.into())
 }

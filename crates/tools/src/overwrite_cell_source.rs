@@ -100,8 +100,6 @@ pub(super) async fn replace(
     reply.note(&done);
     let more = context.next_calls().read_cell(cell.id(), "");
     reply.quote(&diff, more);
-    if let Some(line) = undefined {
-        reply.note_last(&line);
-    }
+    reply.note_last(&undefined);
     Ok(reply.into())
 }

@@ -120,9 +120,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         read_detailed(&mut reply, room, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
     } else {
         let undefined: Vec<_> = rest[..limit].iter().flat_map(|index| all_states.undefined(*index)).collect();
-        if let Some(sentence) = undefined_sentence(&undefined) {
-            reply.note_last(&sentence);
-        }
+        reply.note_last(&undefined_sentence(&undefined));
         read_brief(&mut reply, reserved, context, (&opened, &notebook), &rest[..limit], states)
     };
     if let Some(next) = rest.get(shown) {

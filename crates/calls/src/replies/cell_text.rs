@@ -106,25 +106,25 @@ pub fn undefined_lines(states: &CellStates, index: usize) -> Vec<String> {
     undefined(states, index).map(|clause| format!("[state] {clause}")).collect()
 }
 
-/// The names that no cell defines since an edit, in a sentence; `None` if there are none. The kernel may still have them.
+/// The names that no cell defines since an edit, in a sentence; empty if there are none. The kernel may still have them.
 pub fn newly_undefined(
     session: &Session,
     opened: &OpenNotebook,
     before: &Notebook,
     after: &Notebook,
-) -> Option<String> {
+) -> String {
     undefined_sentence(&session.workspace().newly_undefined(opened, before, after).iter().collect::<Vec<_>>())
 }
 
-/// The names that cells use and no cell above defines, in a sentence; `None` if there are none.
-pub fn undefined_sentence(undefined: &[&Undefined]) -> Option<String> {
+/// The names that cells use and no cell above defines, in a sentence; empty if there are none.
+pub fn undefined_sentence(undefined: &[&Undefined]) -> String {
     const MAX_NAMES: usize = 5;
     let (named, rest) = undefined.split_at(undefined.len().min(MAX_NAMES));
     if named.is_empty() {
-        return None;
+        return String::new();
     }
     let clauses: Vec<String> = named.iter().map(|it| format!("cell {} {}", it.index, clause(it))).collect();
-    Some(format!("[state] {}{}.", clauses.join("; "), more_undefined(rest)))
+    format!("[state] {}{}.", clauses.join("; "), more_undefined(rest))
 }
 
 /// `; and 3 more: n, m in cell 4, k in cell 7`, with what fits in a clause.
@@ -222,9 +222,9 @@ mod tests {
         };
         let names: Vec<Undefined> = (0..7).map(name).collect();
         let sentence = |count: usize| undefined_sentence(&names[..count].iter().collect::<Vec<_>>());
-        assert_eq!(sentence(0), None);
-        assert_eq!(sentence(1).unwrap(), "[state] cell 0 uses n0, which no cell defines.");
-        assert!(sentence(7).unwrap().ends_with("no cell defines; and 2 more: n5 in cell 5, n6 in cell 6."));
+        assert_eq!(sentence(0), "");
+        assert_eq!(sentence(1), "[state] cell 0 uses n0, which no cell defines.");
+        assert!(sentence(7).ends_with("no cell defines; and 2 more: n5 in cell 5, n6 in cell 6."));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
         }
         // pandas writes the same table as HTML, too.
         MimeKind::Table if forms.get("text/html").is_none() => {
-            Some(format!("[table] {}", chart::columns(&content.member("data")?)))
+            Some(format!("[table] {}", chart::outline(&content.member("data")?)))
         }
         _ => None,
     })

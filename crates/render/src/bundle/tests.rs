@@ -178,16 +178,16 @@ fn content_for_frontends_is_described() {
     );
     assert_eq!(
         rendered(&json!({ "application/vnd.plotly.v1+json": { "data": [{}] } })),
-        "[plotly chart]\nscatter"
+        "[plotly chart]\n{}"
     );
     assert_eq!(
         rendered(&json!({ "application/vnd.vegalite.v6.json": { "mark": "bar" } })),
-        "[vega-lite chart]\n{\"mark\":\"bar\"}"
+        "[vega chart]\n{mark: \"bar\"}"
     );
     let bokeh = json!({ "application/vnd.bokehjs_exec.v0+json": "", "text/html": "<div></div>" });
     assert_eq!(rendered(&bokeh), "[Bokeh chart, which only a browser can draw]");
     let table = json!({ "application/vnd.dataresource+json": { "data": [{ "a": 1 }] } });
-    assert_eq!(rendered(&table), "[table] 1 row: a [1]");
+    assert_eq!(rendered(&table), "[table] [{a: 1}]");
     let point = json!({ "application/geo+json": { "type": "Point", "coordinates": [1, 2] } });
     assert_eq!(rendered(&point), "[GeoJSON: 1 features, 36 B]");
 }

@@ -49,10 +49,10 @@ mod tests {
     fn the_arguments_of_the_drawing_function_are_found() {
         let html =
             "<script>if (x) { Plotly.newPlot( \"id\",  [{\"y\": [1, 2]}], {\"title\": \"T\"}, {\"r\": 1} ) }";
-        assert_eq!(chart(html).unwrap().described(), "[plotly chart \"T\"]\nscatter: y [1, 2]");
+        assert_eq!(chart(html).unwrap().described(), "[plotly chart \"T\"]\n{y: [1, 2]}");
         let html =
             "(function(spec, o){ vegaEmbed(d, spec, o) })({\"mark\": \"bar\"}, {\"mode\": \"vega-lite\"});";
-        assert_eq!(chart(html).unwrap().described(), "[vega-lite chart]\n{\"mark\":\"bar\"}");
+        assert_eq!(chart(html).unwrap().described(), "[vega chart]\n{mark: \"bar\"}");
     }
 
     #[test]

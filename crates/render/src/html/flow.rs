@@ -1,7 +1,5 @@
 //! Running text, with whitespace collapsed and blocks on lines of their own.
 
-use notebook::is_hidden;
-
 /// The deepest indentation of lists.
 const MAX_DEPTH: usize = 8;
 
@@ -16,13 +14,11 @@ pub(super) struct Flow {
     lists: Vec<Option<usize>>,
     /// Whether it is a table cell, which is one line.
     is_cell: bool,
-    /// The text of a cell as it is, while there is nothing but text in it.
-    raw: Option<String>,
 }
 
 impl Flow {
     pub(super) fn cell() -> Self {
-        Self { is_cell: true, raw: Some(String::new()), ..Self::default() }
+        Self { is_cell: true, ..Self::default() }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -42,45 +38,7 @@ impl Flow {
         self.text
     }
 
-    /// The text of a cell. It is quoted if spaces belong to it that would be lost or could not be seen: at its ends, several in a
-    /// row, or other than plain ones, which are escaped. An agent has to spell names of columns exactly.
-    pub(super) fn finish_cell(mut self, is_frame: bool) -> String {
-        let raw = self.raw.take();
-        let text = self.finish();
-        let Some(raw) = raw else { return text };
-        if raw == text && !raw.contains(is_unusual) || raw.contains('\n') || text.is_empty() {
-            return text;
-        }
-        let raw = if is_frame { with_plain_spaces(&raw) } else { raw };
-        // polars quotes texts.
-        let quoted = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        let is_space = |character: char| character == ' ';
-        let is_padded = raw.starts_with(is_space) && raw.ends_with(is_space) || text.parse::<f64>().is_ok();
-        let is_layout = !is_frame && (is_padded || text.contains("  ")) && !text.contains(is_unusual);
-        let has_spaces = raw != text || raw.contains("  ") || raw.contains(is_unusual);
-        if !has_spaces || is_layout {
-            return text;
-        }
-        let mut cell = "\"".to_owned();
-        for character in quoted.unwrap_or(&raw).chars() {
-            if is_unusual(character) {
-                cell.extend(character.escape_default());
-            } else {
-                cell.push(character);
-            }
-        }
-        cell + "\""
-    }
-
-    /// Something other than text stands in it.
-    pub(super) fn has_markup(&mut self) {
-        self.raw = None;
-    }
-
     pub(super) fn push(&mut self, text: &str) {
-        if let Some(raw) = &mut self.raw {
-            raw.push_str(text);
-        }
         if self.preformatted > 0 && !self.is_cell {
             self.text.push_str(text);
             return;
@@ -164,17 +122,4 @@ impl Flow {
             _ => self.text.push_str("- "),
         }
     }
-}
-
-/// With a space for each non-breaking one beside another: pandas writes each two spaces so, and polars all of several.
-fn with_plain_spaces(text: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
-    let runs = characters.chunk_by(|one, next| (*one == '\u{a0}') == (*next == '\u{a0}'));
-    runs.flat_map(|run| run.iter().map(|it| if run.len() > 1 && *it == '\u{a0}' { ' ' } else { *it }))
-        .collect()
-}
-
-/// Whether a character looks like a space, or like nothing, and is not a space.
-fn is_unusual(character: char) -> bool {
-    character != ' ' && (character.is_whitespace() || is_hidden(character))
 }

@@ -15,8 +15,6 @@ const LABEL_COLUMNS: usize = 32;
 /// Cells are separated by tabs: a cell cannot contain one, so nothing needs escaping, and a tab costs a model the least.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Whether it is a data frame, whose cells contain no spaces for the sake of layout.
-    is_frame: bool,
     /// Whether a row is open, even without cells.
     is_in_row: bool,
     /// The row up to its last cell that is not empty.
@@ -36,10 +34,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(is_frame: bool) -> Self {
-        Self { is_frame, ..Self::default() }
-    }
-
     pub(super) fn cell(&mut self) -> Option<&mut Flow> {
         self.cell.as_mut()
     }
@@ -64,7 +58,7 @@ impl Table {
             self.column += 1;
             self.tabs += 1;
         }
-        let text = cell.finish_cell(self.is_frame);
+        let text = cell.finish();
         if !text.is_empty() {
             self.row.extend(std::iter::repeat_n('\t', std::mem::take(&mut self.tabs)));
             self.row.push_str(&text);

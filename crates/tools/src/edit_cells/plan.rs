@@ -154,18 +154,26 @@ impl Plan {
         opened: &OpenNotebook,
         before: &Notebook,
     ) -> Result<Vec<Expected>, Error> {
-        let expected = |index: usize| {
-            let cell = &before.cells()[index];
-            let mut seen = session.expected(opened.path(), cell.id(), None);
-            // The new sources are made from these revisions, and must not replace others.
-            seen.revision.get_or_insert_with(|| cell.revision().to_owned());
-            if let Err(error) = seen.check(before) {
-                // The error shows the cell as it is now, so that the next attempt is made with knowledge of it.
-                session.saw(opened.path(), before, [index]);
-                return Err(error);
-            }
-            Ok(seen)
-        };
-        self.changed().map(|(index, _)| expected(index)).collect()
+        self.changed().map(|(index, _)| expected(session, opened, before, index, None)).collect()
     }
+}
+
+/// What a cell must still be: as the agent has seen it, or of the revision that it claims.
+pub(crate) fn expected(
+    session: &Session,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    index: usize,
+    claimed: Option<String>,
+) -> Result<Expected, Error> {
+    let cell = &before.cells()[index];
+    let mut seen = session.expected(opened.path(), cell.id(), claimed);
+    // The edits are made from this revision, and must not be applied to another.
+    seen.revision.get_or_insert_with(|| cell.revision().to_owned());
+    if let Err(error) = seen.check(before) {
+        // The error shows the cell as it is now, so that the next attempt is made with knowledge of it.
+        session.saw(opened.path(), before, [index]);
+        return Err(error);
+    }
+    Ok(seen)
 }
