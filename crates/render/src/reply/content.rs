@@ -54,7 +54,7 @@ pub(super) struct Content {
 /// An output to show, or a line in place of those left out, with the index of the first.
 pub(super) enum Shown<'a> {
     Item(usize, &'a Item),
-    Gap(usize, Item),
+    Gap(usize, Box<Item>),
 }
 
 impl Content {
@@ -193,7 +193,7 @@ impl Content {
         let unread = (skipped > 0).then_some(first_skipped);
         let unfitting = self.items[head..tail].iter().map(|(index, _)| *index);
         if let Some(first) = unfitting.chain(unread).min() {
-            shown.push(Shown::Gap(first, self.gap(tail - head + skipped, first)));
+            shown.push(Shown::Gap(first, Box::new(self.gap(tail - head + skipped, first))));
         }
         shown.extend(self.items[tail..].iter().map(|(index, item)| Shown::Item(*index, item)));
         shown

@@ -210,7 +210,7 @@ impl Item {
             _ if line.len() > MAX_HEADLINE => self.quote(&format!("{line}\n{text}")),
             _ => {
                 self.digest.add(line.as_bytes());
-                self.heading = line.to_owned();
+                line.clone_into(&mut self.heading);
                 self.quote(text);
             }
         }
