@@ -188,12 +188,13 @@ mod tests {
         let (pages, touched) = pages(&line.repeat(20_000), 1000);
         assert!(touched <= 2 * MOST_READ * 1000, "{touched} bytes");
         assert!(pages.iter().all(|page| page.contains("repeated")) && pages.len() < 30, "{}", pages.len());
-        let numbered: String = (0..20_000).map(|number| format!("\x1b[32mline {number}\x1b[0m\n")).collect();
+        let numbered: String =
+            (0..20_000).map(|number| format!("\x1b[32mline {number}\x1b[0m\n")).collect::<Vec<_>>().concat();
         let (pages, touched) = self::pages(&numbered, 1000);
         assert!(touched <= 4000, "{touched} bytes");
         let expected: Vec<String> = (0..20_000).map(|number| format!("line {number}")).collect();
         assert_eq!(pages.join("\n").lines().collect::<Vec<_>>(), expected);
-        let bar: String = (0..=700).map(|step| format!("\rstep {step}")).collect();
+        let bar: String = (0..=700).map(|step| format!("\rstep {step}")).collect::<Vec<_>>().concat();
         assert_eq!(self::pages(&bar, 300).0, ["step 700"]);
     }
 

@@ -41,7 +41,7 @@ impl History {
         // With other modules or another random state they are two runs, because what they have made differs.
         let key = |run: &Run| (run.source, run.loaded.clone(), run.random_states.clone());
         let is_same = here.is_some_and(|last| key(last) == key(&run));
-        run.changed = run.assigned.clone();
+        run.changed.clone_from(&run.assigned);
         run.is_steady =
             here.filter(|_| is_same).is_none_or(|last| last.is_steady && last.outputs == run.outputs);
         let before = here.filter(|_| is_same).map(|last| &last.equal);
@@ -61,8 +61,8 @@ impl History {
                 }
             }
             // The names that another source defined are still in the kernel.
-            Some(last) => self.runs.push(Run { is_superseded: true, ..last }),
-            None => {}
+            Some(last) if key(&last) != key(&run) => self.runs.push(Run { is_superseded: true, ..last }),
+            _ => {}
         }
         self.changed_files = changed_files.unwrap_or_else(|| std::mem::take(&mut self.changed_files));
         self.runs.push(run);

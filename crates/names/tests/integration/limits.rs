@@ -79,7 +79,7 @@ fn a_panic_of_the_parser_is_a_syntax_error() {
 #[test]
 fn a_long_flat_source_is_read() {
     let source = format!("xs = [{}]", "y, ".repeat(20_000));
-    assert_eq!(names(source).effects.uses.iter().count(), 1);
+    assert_eq!(names(source).effects.uses.len(), 1);
 }
 
 /// Fragments from which anything between nonsense and Python results.

@@ -181,7 +181,7 @@ impl Finder {
         }
     }
 
-    fn function(&mut self, name: &str, locals: Locals, body: impl FnOnce(&mut Self)) {
+    fn function(&mut self, name: &str, locals: &Locals, body: impl FnOnce(&mut Self)) {
         self.bind(name, None);
         let (outer, meanings) = (mem::take(&mut self.effects), self.meanings.clone());
         let is_within = mem::replace(&mut self.is_in_function, true);
@@ -211,7 +211,7 @@ impl Finder {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
-                self.function(name, locals, |finder| finder.visit_expr(&lambda.body));
+                self.function(name, &locals, |finder| finder.visit_expr(&lambda.body));
             }
             _ if path.as_ref().is_some_and(is_alias) => self.bind(name, path),
             _ => {
@@ -243,14 +243,14 @@ impl<'a> Visitor<'a> for Finder {
                 function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
                 self.visit_parameters(&function.parameters);
                 let locals = Locals::of_function(&function.parameters, &function.body);
-                self.function(&function.name, locals, |finder| finder.visit_body(&function.body));
+                self.function(&function.name, &locals, |finder| finder.visit_body(&function.body));
             }
             Stmt::ClassDef(class) => {
                 // Its methods belong to it.
                 class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
                 class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
                 let locals = Locals::of_body(&class.body);
-                self.function(&class.name, locals, |finder| finder.visit_body(&class.body));
+                self.function(&class.name, &locals, |finder| finder.visit_body(&class.body));
             }
             Stmt::Assign(assign) if let [Expr::Name(name)] = &*assign.targets => {
                 self.assign(&name.id, &assign.value);

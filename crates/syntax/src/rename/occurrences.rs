@@ -158,8 +158,10 @@ impl Finder<'_> {
     /// The names of parameters, which belong to the function. Their defaults and annotations do not.
     fn parameters(&mut self, parameters: &Parameters) {
         self.visit_parameters(parameters);
-        let own =
-            parameters.iter().map(|parameter| parameter.name()).filter(|name| name.as_str() == self.old);
+        let own = parameters
+            .iter()
+            .map(ruff_python_ast::AnyParameterRef::name)
+            .filter(|name| name.as_str() == self.old);
         self.found.locals.extend(own.map(|name| self.start + name.range.start().to_usize()));
     }
 
