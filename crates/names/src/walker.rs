@@ -55,6 +55,8 @@ pub(crate) struct Walker {
     parameters: BTreeSet<Name>,
     /// The local names in it that were assigned from others, which have the same objects.
     local_aliases: BTreeMap<Name, Name>,
+    /// The files that names of the cell are open for writing.
+    written_files: BTreeMap<Name, Name>,
     /// The origins of the names of this scope.
     derived: Derived,
     /// The methods of the outermost class, as far as the walk has come.

@@ -367,7 +367,7 @@ impl Value<'_> {
 
     /// Whether the object has been changed by this code since it was made.
     pub(crate) fn is_written_by(&self, caller: Caller) -> bool {
-        self.writers.iter().any(|writer| writer.caller == caller)
+        self.calls.contains_key(&caller) || self.writers.iter().any(|writer| writer.caller == caller)
     }
 
     /// The token of the value, if nothing but a definition by this code has made it.

@@ -31,12 +31,37 @@ use crate::file::FileExporter;
 pub use crate::settings::Settings;
 
 /// The targets of our own log: the crates of this program that log. Libraries log whole messages, with the contents of notebooks.
-const LOGGED: &str = "_native cellbridge calls colab colab_machines doctor environments files front_door jupyter keeper kernel local mcp \
-    page place recorder rest run_logs runs telemetry transports verify workspace ydoc";
+const LOGGED: [&str; 25] = [
+    "_native",
+    "cellbridge",
+    "calls",
+    "colab",
+    "colab_machines",
+    "doctor",
+    "environments",
+    "files",
+    "front_door",
+    "jupyter",
+    "keeper",
+    "kernel",
+    "local",
+    "mcp",
+    "page",
+    "place",
+    "recorder",
+    "rest",
+    "run_logs",
+    "runs",
+    "telemetry",
+    "transports",
+    "verify",
+    "workspace",
+    "ydoc",
+];
 
 /// Those targets, with a level.
 pub fn logged(level: LevelFilter) -> impl Iterator<Item = (&'static str, LevelFilter)> {
-    LOGGED.split_whitespace().map(move |target| (target, level))
+    LOGGED.into_iter().map(move |target| (target, level))
 }
 
 /// The pause between two writes to the file.

@@ -154,7 +154,7 @@ class SoakAgent(ABC):
 
     async def read(self, cell: KnownCell) -> None:
         text = await self.do("read_cell", cell, cell_id=cell.id)
-        _, _, content = text.partition("=====\n")
+        _, _, content = text.partition("=====\n```\n")
         version = next((each for each in cell.sources if content.startswith(source(cell.mark, each))), None)
         assert version is not None, f"{cell}: {text}"
         shown = content.removeprefix(source(cell.mark, version))

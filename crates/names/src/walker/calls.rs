@@ -202,7 +202,8 @@ fn sets_options(method: &ExprAttribute) -> bool {
     let name = method.attr.as_str();
     // Seeds and random states are followed by themselves.
     let is_setter =
-        ["set_", "reset_", "enable_", "disable_", "configure"].iter().any(|start| name.starts_with(start));
+        ["set", "reset_", "enable_", "disable_", "configure"].iter().any(|start| name.starts_with(start))
+            && !matches!(name, "setdefault" | "setup" | "setp" | "setdiff1d" | "setxor1d");
     is_setter && !name.contains("state") && !name.contains("seed")
         || path_of(&method.value).into_iter().chain([name]).any(is_word)
 }

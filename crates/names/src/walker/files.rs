@@ -5,7 +5,7 @@ use syntax::Name;
 use syntax::tree::path_of;
 
 use super::Walker;
-use super::expressions::last;
+use super::expressions::{last, root};
 use super::reading::is_writing;
 use crate::names::Change;
 use crate::shared::FILE;
@@ -36,6 +36,20 @@ impl Walker {
             } else {
                 self.read_shared(&file);
             }
+        }
+        // `f = open("x.csv", "w")` above: what `f` writes is in the file.
+        if let Some(file) = root(&call.func).and_then(|name| self.written_files.get(name).cloned()) {
+            self.effects().change(&file, Change::unsure().part(""));
+        }
+    }
+
+    /// `f = open("x.csv", "w")`
+    pub(super) fn opens_file(&mut self, target: &Expr, value: &Expr) {
+        let (Expr::Name(name), Expr::Call(call)) = (target, value) else { return };
+        let mut values = call.arguments.iter_source_order().map(ArgOrKeyword::value);
+        if last(call) == "open" && values.clone().any(is_writing) {
+            let file = values.find_map(|value| self.file(value, true));
+            self.written_files.extend(file.map(|file| (name.id.to_string(), file)));
         }
     }
 

@@ -52,6 +52,7 @@ impl Walker {
     /// A target has got a value.
     fn assigned(&mut self, target: &Expr, value: &Expr) {
         self.share_figure(target, value);
+        self.opens_file(target, value);
         match (target, value) {
             (Expr::Name(name), Expr::Name(other)) => return self.alias(&name.id, &other.id),
             (Expr::Name(name), _) => {

@@ -40,7 +40,8 @@ impl<'d, 'a> Sources<'d, 'a> {
     pub(super) fn of_cell(&self, position: usize, run: Option<&'a Run>) -> Effective<'a> {
         let cell = &self.facts.cells[position];
         let around = self.definers.from(position);
-        let assigned = run.map(|run| still_assigned(cell, run, around)).unwrap_or_default();
+        let mut assigned = run.map(|run| still_assigned(cell, run, around)).unwrap_or_default();
+        assigned.retain(|name| run.is_none_or(|run| !self.is_loaded(run, name)));
         let mut effective = self.of((&cell.names, cell.source), position, &cell.random, assigned);
         let shows = cell.names.has_inner_expressions && self.is_interactive;
         // The outputs show on which options the cell depends, and names do not.
@@ -51,7 +52,15 @@ impl<'d, 'a> Sources<'d, 'a> {
 
     pub(super) fn of_run(&self, run: &'a Run, position: Option<usize>) -> Effective<'a> {
         let position = position.unwrap_or(self.facts.cells.len());
-        self.of((&run.names, run.source), position, &run.random, assigned(run).collect())
+        let assigned = assigned(run).filter(|name| !self.is_loaded(run, name)).collect();
+        self.of((&run.names, run.source), position, &run.random, assigned)
+    }
+
+    /// Whether a name is a module that a run has loaded again: it has another content by that alone.
+    fn is_loaded(&self, run: &Run, name: &str) -> bool {
+        let imports =
+            |cell: &Cell| cell.names.imports.get(name).is_some_and(|path| run.loaded.contains_key(path));
+        !run.loaded.is_empty() && self.facts.cells.iter().any(imports)
     }
 }
 

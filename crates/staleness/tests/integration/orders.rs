@@ -161,6 +161,8 @@ fn files_are_inputs_of_the_cells_that_read_them() {
         r"
         df.to_csv('x.csv') | pd.read_csv('x.csv') :: a: df => df.T :: edited input :: ab
         x = 1 | open('x.csv', 'w').write(str(x)) | y = read('x.csv') | y :: a: 1 => 2 :: edited input input input :: abcd
+        x = 1 | f = open('x.csv', 'w')\nf.write(str(x))\nf.close() | read('x.csv') :: a: 1 => 2 :: edited input input :: abc
+        import sys | sys.setrecursionlimit(2000) | print(sys.getrecursionlimit()) :: b: 2000 => 2500 :: ok edited may :: b
         x = 1 | path = 'x.csv'\nsave(x, path) | load(path) :: a: 1 => 2 :: edited input input :: abc
         df.to_csv('x.csv') | pd.read_csv('x.csv') :: # ;; +b :: other kernel may :: a
         pd.read_csv('x.csv') | df.to_csv('x.csv') :: +a :: ok ok :: -
