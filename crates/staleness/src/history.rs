@@ -42,8 +42,12 @@ impl History {
         let key = |run: &Run| (run.source, run.loaded.clone(), run.random_states.clone());
         let is_same = here.is_some_and(|last| key(last) == key(&run));
         run.changed.clone_from(&run.assigned);
+        let is_like = |other: &&Run| {
+            (&other.cell, other.source, other.instance) == (&run.cell, run.source, run.instance)
+        };
+        let like = here.filter(|_| is_same).or_else(|| self.runs.iter().rev().find(is_like));
         run.is_steady =
-            here.filter(|_| is_same).is_none_or(|last| last.is_steady && last.outputs == run.outputs);
+            run.cell.is_none() || like.is_none_or(|other| other.is_steady && other.outputs == run.outputs);
         let before = here.filter(|_| is_same).map(|last| &last.equal);
         let since = |name: &Name| before.and_then(|equal| equal.get(name).copied()).unwrap_or(run.order);
         run.equal = run.unchanged.iter().map(|name| (name.clone(), since(name))).collect();

@@ -24,14 +24,10 @@ impl<'a> Replay<'a> {
             return Difference::Same;
         }
         let kind = Kind::of(name, self.is_module(name, position));
-        // A run that leaves an equal value, and the outputs of the first run, has got what that got.
-        let is_idempotent = |run: &Run| run.is_steady && run.is_equal(name, run.order);
-        if run.is_some_and(is_idempotent) && got.is_some_and(|got| got.is_written_by(Caller::Cell(position)))
-        {
-            return Difference::Same;
-        }
         let none = Vec::new();
-        let is_again = last.again.contains(name);
+        // Though it has left an equal value, it has done something else than before: it has met what it had done itself.
+        let is_unlike = |run: &Run| !run.is_steady && run.is_equal(name, run.order);
+        let is_again = last.again.contains(name) || run.is_some_and(is_unlike);
         let parts = last.parts.get(name).filter(|_| !is_again).unwrap_or(&none);
         let own = Own { caller: Caller::Cell(position), parts, replaces: false, calls: !is_again };
         let nothing = Value::default();

@@ -52,6 +52,36 @@ fn another_run_that_changes_nothing_is_none() {
 }
 
 #[test]
+fn a_run_that_meets_what_it_has_done_itself_is_out_of_order() {
+    // `square` prints where its result is not in `cache` yet.
+    let mut story = Story::of(&["cache = {}", "square(cache)", "print(cache)"]);
+    story.run_assigning("a", &["cache"]);
+    story.run_assigning("b", &["cache"]);
+    story.run_assigning("c", &[]);
+    story.run_otherwise_leaving_equal("b", &["cache"], &[]);
+    check(&story, &["up to date", "out of order", "input changed"]);
+    let mut story = Story::of(&["cache = {}", "square(cache)", "print(cache)"]);
+    story.run_assigning("a", &["cache"]);
+    story.run_assigning("b", &["cache"]);
+    story.edit("b", "square(cache, 4)");
+    story.run_assigning("b", &["cache"]);
+    story.edit("b", "square(cache)");
+    story.run_otherwise_leaving_equal("b", &["cache"], &[]);
+    check(&story, &["up to date", "out of order", "never run"]);
+}
+
+#[test]
+fn a_change_below_counts_also_for_a_run_that_leaves_an_equal_value() {
+    let mut story = Story::of(&["df = f()", "df['tax'] = df.price * 2", "df.price *= 2"]);
+    story.run_assigning("a", &["df"]);
+    story.run_assigning("b", &["df"]);
+    story.run_assigning("c", &["df"]);
+    story.run_assigning("b", &["df"]);
+    story.run_leaving_equal("b", &["df"], &[]);
+    check(&story, &["up to date", "out of order", "input changed"]);
+}
+
+#[test]
 fn another_run_that_may_have_changed_an_object_is_named_until_a_restart() {
     let mut story = Story::of(&["m = Forest()", "m.fit(1)", "print(m)"]);
     story.run_assigning("a", &["m"]);

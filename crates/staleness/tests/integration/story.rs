@@ -23,6 +23,8 @@ pub(crate) struct Story {
     assigned: Option<BTreeSet<String>>,
     /// The names whose values it says are equal to those before.
     unchanged: BTreeSet<String>,
+    /// Whether the next run shows what the cell has shown before.
+    shows_the_same: bool,
     /// Whether the next run is interrupted.
     is_interrupted: bool,
     /// The random states that it says the next run changes.
@@ -58,6 +60,7 @@ impl Story {
             ran: HashMap::new(),
             assigned: None,
             unchanged: BTreeSet::new(),
+            shows_the_same: false,
             is_interrupted: false,
             drew: BTreeSet::new(),
             random_states: BTreeMap::new(),
@@ -102,6 +105,13 @@ impl Story {
 
     /// Runs a cell of which the kernel says that it leaves values equal to those before, of names that it binds or not.
     pub(crate) fn run_leaving_equal(&mut self, id: &str, names: &[&str], bound: &[&str]) {
+        self.shows_the_same = true;
+        self.run_otherwise_leaving_equal(id, names, bound);
+        self.shows_the_same = false;
+    }
+
+    /// The same, but the cell shows something else than before.
+    pub(crate) fn run_otherwise_leaving_equal(&mut self, id: &str, names: &[&str], bound: &[&str]) {
         self.unchanged = names.iter().map(|name| (*name).to_owned()).collect();
         self.run_assigning(id, bound);
     }
@@ -140,9 +150,9 @@ impl Story {
 
     fn run_and(&mut self, id: &str, has_failed: bool) {
         self.count += 1;
-        let (count, cell) = (self.count, self.cell(id));
-        (cell.execution_count, cell.has_outputs, cell.outputs) =
-            (Some(count), !is_blank(&cell.source), count);
+        let (count, shows_the_same, cell) = (self.count, self.shows_the_same, self.cell(id));
+        (cell.execution_count, cell.has_outputs) = (Some(count), !is_blank(&cell.source));
+        cell.outputs = if shows_the_same { cell.outputs } else { count };
         let source = cell.source.clone();
         self.ended(Some(id), &source, has_failed);
     }
