@@ -20,6 +20,7 @@ async def line_of_changes(run: Callable[[str], Awaitable[str]]) -> str:
     async with asyncio.timeout(LONG):
         while True:
             name = f"variable_{next(_numbers)}"
-            line = last_line(await run(name))
-            if line.startswith(("new: ", "changed: ", "gone: ")):
-                return line.replace(name, "NAME")
+            lines = (await run(name)).splitlines()
+            # What is stale now may come below it.
+            if found := [line for line in lines if line.startswith(("new: ", "changed: ", "gone: "))]:
+                return found[-1].replace(name, "NAME")
