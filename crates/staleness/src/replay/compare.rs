@@ -25,9 +25,7 @@ impl<'a> Replay<'a> {
         }
         let kind = Kind::of(name, self.is_module(name, position));
         let none = Vec::new();
-        // Though it has left an equal value, it has done something else than before: it has met what it had done itself.
-        let is_unlike = |run: &Run| !run.is_steady && run.is_equal(name, run.order);
-        let is_again = last.again.contains(name) || run.is_some_and(is_unlike);
+        let is_again = last.again.contains(name);
         let parts = last.parts.get(name).filter(|_| !is_again).unwrap_or(&none);
         let own = Own { caller: Caller::Cell(position), parts, replaces: false, calls: !is_again };
         let nothing = Value::default();
@@ -40,7 +38,14 @@ impl<'a> Replay<'a> {
             return Difference::Same;
         }
         let (got, gets) = (got.unwrap_or(&nothing), gets.unwrap_or(&nothing));
-        got.difference(gets, own, kind, &edited)
+        let difference = got.difference(gets, own, kind, &edited);
+        // It has left an equal value, but shows something else than before: it may have met what it had done itself.
+        let is_unlike = run.is_some_and(|run| !run.is_steady && run.is_equal(name, run.order));
+        if is_unlike && got.is_written_by(own.caller) {
+            difference.max(Difference::MayDiffer)
+        } else {
+            difference
+        }
     }
 
     /// If past code is what a cell other than this one ran before it was edited, whether it has run since.
