@@ -1,4 +1,4 @@
-//! What the files of most tools name.
+//! Imports that most tools share.
 
 pub use notebook::one_line;
 pub use place::{Error, ErrorKind};

@@ -38,7 +38,7 @@ pub struct Block {
     pub inputs: Vec<Value>,
 }
 
-/// What a client's configuration cannot do.
+/// A feature that a client's configuration lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}{1}")]
 pub struct NotPossible(pub(crate) &'static str, pub(crate) &'static str);

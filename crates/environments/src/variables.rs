@@ -13,7 +13,7 @@ pub struct Variables {
     all: BTreeMap<OsString, (OsString, OsString)>,
 }
 
-/// What is equal for equal names: on Windows, `Path` and `PATH` are one.
+/// The form in which equal names are equal: on Windows, `Path` and `PATH` are one.
 fn key(name: &OsStr) -> OsString {
     match name.to_str().filter(|_| cfg!(windows)) {
         Some(name) => uppercase(name).into(),

@@ -31,7 +31,7 @@ impl Lifetimes {
     }
 }
 
-/// Why a keeper ends its kernel, for people.
+/// The reason for which a keeper ends its kernel, for people.
 const IDLE: &str = "it was idle, and no server was attached";
 const UNUSED: &str = "it was not used";
 const UNATTENDED: &str = "it was busy for too long without any server";

@@ -9,7 +9,7 @@ use super::agent::Agent;
 use super::transcript::Transcript;
 use super::{NOTEBOOK, cells};
 
-/// How many chapters there are: that of the connection, and those in the steps.
+/// The number of chapters: one for the connection, and those in the steps.
 pub(crate) const CHAPTERS: usize = 7;
 
 /// A new Python environment means a download of some hundred megabytes.
@@ -120,7 +120,7 @@ async fn connect(agent: &mut Agent, transcript: &mut Transcript) -> anyhow::Resu
     transcript.replies(&format!("{} tools:\n{}", names.len(), rows.join(",\n")), MAX_LINES)
 }
 
-/// What the agent gets: the progress, the text, and a line for each image.
+/// The reply as the agent gets it: the progress, the text, and a line for each image.
 fn text(result: &Value, progress: &[String]) -> String {
     let count = progress.len();
     let progress = progress.last().filter(|_| count > 1);

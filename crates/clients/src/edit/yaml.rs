@@ -68,7 +68,7 @@ struct Place {
     column: usize,
 }
 
-/// Where a key is that a text has.
+/// The place of a key in a text that has it.
 fn find(lines: &[String], path: &[&str]) -> Option<Place> {
     let column = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_blank = |line: &str| line.trim().is_empty();
@@ -191,7 +191,7 @@ fn value<'a>(event: Event<'a>, events: &mut impl Iterator<Item = Event<'a>>) -> 
     })
 }
 
-/// What a plain scalar means in YAML's core schema.
+/// The meaning of a plain scalar in YAML's core schema.
 fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

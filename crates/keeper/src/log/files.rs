@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 /// The length at which another file is begun.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// How much is read at once.
+/// The size of one read, in bytes.
 const READ_BYTES: usize = 256 * 1024;
 const PREFIX: &str = "log.";
 
